@@ -1,0 +1,29 @@
+// name:    create_outcomes
+// does:    Removes content and writes the outcome of each affected node, in one transaction with the reading of its facts:
+//          a deleted one becomes a tombstone of exactly four properties, an invalidated one keeps a shell, a retained one
+//          keeps its content and serves nobody else.
+// access:  write
+// params:  requestId STRING, rows LIST<MAP>
+// returns: written INTEGER
+// bound:   size(rows) nodes and their outcomes
+// plan:    NodeUniqueIndexSeek
+MATCH (q:Request {requestId: $requestId})
+UNWIND $rows AS row
+MATCH (d:Identity {identity: row.identity})
+FOREACH (_ IN CASE row.change WHEN 'delete' THEN [1] ELSE [] END |
+  REMOVE d:Record
+  SET d:Tombstone
+  SET d = row.tombstone
+)
+FOREACH (_ IN CASE row.change WHEN 'invalidate' THEN [1] ELSE [] END |
+  SET d.state = 'invalidated', d.envelope = row.envelope
+  REMOVE d.content, d.principalKey, d.sourceKey
+)
+FOREACH (_ IN CASE row.change WHEN 'retain' THEN [1] ELSE [] END |
+  SET d.state = 'retained'
+)
+WITH q, d, row
+UNWIND row.outcomes AS entry
+CREATE (q)-[:HAS_OUTCOME]->(o:Outcome)-[:OUTCOME_FOR]->(d)
+SET o = entry
+RETURN count(*) AS written

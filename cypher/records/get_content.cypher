@@ -1,0 +1,12 @@
+// name:    get_content
+// does:    The content of one record, for a caller who may see it; never of one that is being deleted.
+// access:  read
+// params:  identity STRING, tenants LIST<STRING>, purpose STRING, grants LIST<STRING>, states LIST<STRING>
+// returns: content STRING, envelope STRING
+// bound:   one row
+// plan:    NodeUniqueIndexSeek
+MATCH (n:Identity {identity: $identity})
+WHERE n:Record AND n.tenantId IN $tenants AND n.state IN $states AND $purpose IN n.purposes
+  AND any(grant IN $grants WHERE grant IN n.permissions)
+  AND (n.fence IS NULL OR n.state = 'retained')
+RETURN n.content AS content, n.envelope AS envelope

@@ -1,0 +1,236 @@
+"""Sessions and the one retry owner between the domain and Neo4j."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final, Protocol, TypeVar, cast
+
+import neo4j
+from neo4j import exceptions as driver_errors
+from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_delay, wait_random_exponential
+
+from graph.database.catalogue import Catalogue, Query
+from graph.database.rows import Row
+from graph.errors import OutcomeUnknown, Oversized, QueryInvalid, Unavailable
+from graph.vocabulary import ReasonCode
+
+T = TypeVar("T")
+
+# Retried although the driver calls them final: a concurrent deletion moved a node under a running statement.
+_CODES_RETRIED_ALSO: Final = frozenset({"Neo.ClientError.Statement.EntityNotFound"})
+# Final although the driver calls it transient: the same statement will need the same memory again.
+_CODES_FINAL: Final = frozenset({"Neo.TransientError.General.MemoryPoolOutOfMemoryError"})
+CONSTRAINT_CODE: Final = "Neo.ClientError.Schema.ConstraintValidationFailed"
+TRANSACTION_TIMEOUT_CODES: Final = frozenset(
+    {
+        "Neo.ClientError.Transaction.TransactionTimedOut",
+        "Neo.ClientError.Transaction.TransactionTimedOutClientConfiguration",
+    }
+)
+
+
+@dataclass(frozen=True)
+class RetryPolicy:
+    """How long a statement is tried again: random exponential waits within a total time, all in seconds."""
+
+    wait_seconds_min: float = 0.02
+    wait_seconds_max: float = 1.0
+    total_seconds: float = 30.0
+
+
+class ConstraintViolated(Exception):
+    """A uniqueness constraint refused the write; the caller knows what that means."""
+
+
+class StatementTimedOut(Exception):
+    """The statement did not end within its time limit; the caller says so, and never answers short."""
+
+
+class Statements(Protocol):
+    """Runs catalogue queries inside one transaction."""
+
+    def run(self, name: str, /, **params: object) -> list[Row]:
+        """Run the query of that name with exactly its declared parameters."""
+        ...
+
+
+class Database:
+    """The graph behind its catalogue of queries.
+
+    **Every write must be idempotent by a key that it checks** (an identity, a request's key, an outcome's id): a commit
+    whose answer was lost is repeated, and the repeat has to find what the first one did.
+    """
+
+    def __init__(
+        self,
+        driver: neo4j.Driver,
+        catalogue: Catalogue,
+        retry: RetryPolicy | None = None,
+        *,
+        database: str = "neo4j",
+    ) -> None:
+        self._driver = driver
+        self._catalogue = catalogue
+        self._retry = retry or RetryPolicy()
+        self._database = database
+        self._bookmarks = neo4j.GraphDatabase.bookmark_manager()
+
+    @property
+    def catalogue(self) -> Catalogue:
+        """The queries that this database runs."""
+        return self._catalogue
+
+    def read(
+        self, name: str, /, *, literals: Mapping[str, int] | None = None, timeout: float | None = None, **params: object
+    ) -> list[Row]:
+        """Run a reading query.
+
+        Args:
+            name: the query's name in the catalogue.
+            literals: whole numbers that are written into its text.
+            timeout: seconds after which the server gives up; `StatementTimedOut` is raised then.
+            params: exactly the declared parameters.
+        """
+        text = self._text(name, writes=False, params=params, literals=literals)
+        return self._retried(lambda: self._run(neo4j.READ_ACCESS, neo4j.Query(text, timeout=timeout), params))
+
+    def write(self, name: str, /, **params: object) -> list[Row]:
+        """Run a writing query as a transaction of its own."""
+        text = self._text(name, writes=True, params=params)
+        return self._retried(lambda: self._run(neo4j.WRITE_ACCESS, neo4j.Query(text), params))
+
+    def transact(self, steps: Callable[[Statements], T]) -> T:
+        """Run `steps` in one transaction; they may run several times, and only the last run counts."""
+        return self._retried(lambda: self._transact(steps))
+
+    def bookmarks(self) -> list[str]:
+        """What this database has seen, for a reader elsewhere to wait for."""
+        return sorted(self._bookmarks.get_bookmarks())
+
+    def administer(self, text: str, **params: object) -> list[Row]:
+        """Run schema or procedure text that is no query of the catalogue; for `graph.database` alone."""
+        return self._retried(lambda: self._run(neo4j.WRITE_ACCESS, neo4j.Query(cast("str", text)), params))
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._driver.close()
+
+    def _session(self, access: str) -> neo4j.Session:
+        return self._driver.session(
+            database=self._database,
+            default_access_mode=access,
+            bookmark_manager=self._bookmarks,
+            fetch_size=1_000,
+        )
+
+    def _run(self, access: str, query: neo4j.Query, params: Mapping[str, object]) -> list[Row]:
+        with self._session(access) as session:
+            return _rows(session.run(query, dict(params)))
+
+    def _transact(self, steps: Callable[[Statements], T]) -> T:
+        with self._session(neo4j.WRITE_ACCESS) as session, session.begin_transaction() as transaction:
+            result = steps(_TransactionStatements(self, transaction))
+            transaction.commit()
+            return result
+
+    def _text(
+        self, name: str, *, writes: bool | None, params: Mapping[str, object], literals: Mapping[str, int] | None = None
+    ) -> str:
+        query = self._catalogue[name]
+        if writes is not None and query.writes != writes:
+            raise QueryInvalid(f"{name} is declared as {query.header['access']}")
+        _check_params(query, params)
+        return query.with_literals(literals or {})
+
+    def statement_text(self, name: str, params: Mapping[str, object]) -> str:
+        """The text of a query for use inside a transaction, its parameters checked."""
+        return self._text(name, writes=None, params=params)
+
+    def _retried(self, call: Callable[[], T]) -> T:
+        retrying = Retrying(
+            retry=retry_if_exception(_may_retry),
+            wait=wait_random_exponential(multiplier=self._retry.wait_seconds_min, max=self._retry.wait_seconds_max),
+            stop=stop_after_delay(self._retry.total_seconds),
+            retry_error_callback=_give_up,
+            reraise=False,
+        )
+        try:
+            return retrying(call)
+        except driver_errors.ConstraintError as error:
+            raise ConstraintViolated from error
+        except driver_errors.Neo4jError as error:
+            if error.code in TRANSACTION_TIMEOUT_CODES:
+                raise StatementTimedOut from error
+            if error.code in _CODES_FINAL:
+                raise Oversized(
+                    "the statement needs more memory than the server allows it",
+                    code=ReasonCode.LIMIT_EXCEEDED,
+                    details={"limit": "db.memory.transaction.max"},
+                ) from error
+            raise
+        except driver_errors.AuthError as error:
+            raise Unavailable("the database refused the credentials", code=ReasonCode.SERVICE_UNAVAILABLE) from error
+
+
+class _TransactionStatements:
+    def __init__(self, database: Database, transaction: neo4j.Transaction) -> None:
+        self._database = database
+        self._transaction = transaction
+
+    def run(self, name: str, /, **params: object) -> list[Row]:
+        text = self._database.statement_text(name, params)
+        return _rows(self._transaction.run(cast("str", text), dict(params)))
+
+
+def open_database(
+    uri: str, user: str, password: str, catalogue: Catalogue, retry: RetryPolicy | None = None
+) -> Database:
+    """Connect to a server; nothing is sent before the first query.
+
+    Args:
+        uri: `bolt://` or `neo4j://` with host and port.
+        user: the user's name.
+        password: the user's password.
+        catalogue: the queries that may run.
+        retry: how long statements are tried again.
+    """
+    driver = neo4j.GraphDatabase.driver(
+        uri,
+        auth=(user, password),
+        connection_acquisition_timeout=10.0,
+        connection_timeout=5.0,
+        max_transaction_retry_time=0.0,
+        telemetry_disabled=True,
+        notifications_min_severity="OFF",
+        user_agent="sequela",
+    )
+    return Database(driver, catalogue, retry)
+
+
+def _rows(result: neo4j.Result) -> list[Row]:
+    return [Row(dict(record.items())) for record in result]
+
+
+def _check_params(query: Query, params: Mapping[str, object]) -> None:
+    if set(params) != set(query.params):
+        raise QueryInvalid(f"{query.name} takes {sorted(query.params)}, not {sorted(params)}")
+
+
+def _may_retry(error: BaseException) -> bool:
+    if not isinstance(error, driver_errors.DriverError | driver_errors.Neo4jError):
+        return False
+    code = error.code if isinstance(error, driver_errors.Neo4jError) else None
+    if code in _CODES_FINAL:
+        return False
+    # A lost answer to a commit is repeated too: every write finds its own earlier effect by its key.
+    return error.is_retryable() or code in _CODES_RETRIED_ALSO or isinstance(error, driver_errors.IncompleteCommit)
+
+
+def _give_up(state: RetryCallState) -> object:
+    error = state.outcome.exception() if state.outcome else None
+    if isinstance(error, driver_errors.IncompleteCommit):
+        raise OutcomeUnknown(
+            "the database did not say whether the write took effect", code=ReasonCode.OUTCOME_UNKNOWN
+        ) from error
+    raise Unavailable("the database does not answer", code=ReasonCode.SERVICE_UNAVAILABLE) from error

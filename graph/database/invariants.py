@@ -1,0 +1,206 @@
+"""What the checker looks for: the invariants, a finding, and the pure rules on one stored identity or request."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final, cast
+
+from pydantic import JsonValue
+
+from graph.envelope import LIVE_FIELDS, blank_faults, stored_faults
+from graph.policy.model import Policy
+from graph.vocabulary import (
+    DELETION_STATES_COMPLETE,
+    DELETION_STATES_TERMINAL,
+    DeletionState,
+    RecordClass,
+    RecordState,
+    TombstoneReason,
+)
+
+
+class Invariant(StrEnum):
+    """What holds in every graph that only this service has written to."""
+
+    ONE_CLASS = "I1"
+    FULL_ENVELOPE = "I2"
+    KNOWN_EDGES = "I3"
+    NO_CYCLE_NO_FORK = "I4"
+    ONE_IDENTITY = "I5"
+    BARE_TOMBSTONE = "I6"
+    NO_FORGOTTEN_DERIVATIVE = "I7"
+    SETTLED_REQUEST = "I8"
+    NARROW_AUDIENCE = "I9"
+    ONE_TENANT = "I10"
+    KNOWN_REFERENCES = "I13"
+    LISTED_INPUTS = "ENV-15"
+
+
+NEXT_STEPS: Final[Mapping[Invariant, str]] = {
+    Invariant.ONE_CLASS: "register the record again with the one class of its kind and delete this one",
+    Invariant.FULL_ENVELOPE: "treat the record as unusable; register it again and delete this one",
+    Invariant.KNOWN_EDGES: "find out who wrote past the service and remove what it wrote",
+    Invariant.NO_CYCLE_NO_FORK: "remove the edge that was written past the service",
+    Invariant.ONE_IDENTITY: "run `sequela db schema`, then remove the node that came second",
+    Invariant.BARE_TOMBSTONE: "remove the property that is too many: it may be content",
+    Invariant.NO_FORGOTTEN_DERIVATIVE: "file a deletion for the derivative, with the reason of its source's",
+    Invariant.SETTLED_REQUEST: "retry the request; if that changes nothing, report it with this identity",
+    Invariant.NARROW_AUDIENCE: "delete the derivative and register it with an audience that its sources have",
+    Invariant.ONE_TENANT: "delete the derivative and look for whoever wrote past the service",
+    Invariant.KNOWN_REFERENCES: "load the policy version that is named, or name the owner in the policy again",
+    Invariant.LISTED_INPUTS: "find out what the work read, and register the output again with all its sources",
+}
+TOMBSTONE_PROPERTIES: Final = frozenset({"identity", "deletedAt", "reasonCode", "policyRef"})
+# What a stored envelope repeats of the node's own properties.
+_REPEATED: Final = (("recordId", "identity"), ("class", "class"), ("kind", "kind"), ("tenantId", "tenantId"))
+_REFERENCES: Final = ("ownerId", "retentionClass")
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One offender: the invariant, the id of the node, what is wrong without any content, and what to do."""
+
+    invariant: Invariant
+    identity: str
+    message: str
+
+    @property
+    def next_step(self) -> str:
+        """What to do about it."""
+        return NEXT_STEPS[self.invariant]
+
+
+def identity_findings(stored: Mapping[str, object], policy: Policy, policy_ids: Collection[str]) -> Iterator[Finding]:
+    """What is wrong with one node that has an identity.
+
+    Args:
+        stored: one entry of `list_stored_identities`.
+        policy: the closed lists and demands that it is held against.
+        policy_ids: the policy versions that the graph knows.
+    """
+    identity = _text(stored["identity"])
+    is_record, is_tombstone = stored["isRecord"] is True, stored["isTombstone"] is True
+    if is_record == is_tombstone:
+        both = "is a record and a tombstone" if is_record else "is neither a record nor a tombstone"
+        yield Finding(Invariant.ONE_IDENTITY, identity, both)
+    if is_tombstone:
+        yield from _tombstone_findings(identity, stored, policy_ids)
+    elif is_record:
+        yield from _record_findings(identity, stored, policy)
+
+
+def _tombstone_findings(identity: str, stored: Mapping[str, object], policy_ids: Collection[str]) -> Iterator[Finding]:
+    names = frozenset(_texts(stored["propertyNames"]))
+    if lacking := sorted(TOMBSTONE_PROPERTIES - names):
+        yield Finding(Invariant.BARE_TOMBSTONE, identity, f"a tombstone lacks {', '.join(lacking)}")
+    if extra := len(names - TOMBSTONE_PROPERTIES):
+        yield Finding(Invariant.BARE_TOMBSTONE, identity, f"a tombstone has {extra} properties besides its four")
+    if stored["reasonCode"] not in tuple(TombstoneReason):
+        yield Finding(Invariant.BARE_TOMBSTONE, identity, "a tombstone's reason is not on the list")
+    if isinstance(stored["deletedAt"], bool) or not isinstance(stored["deletedAt"], int):
+        yield Finding(Invariant.BARE_TOMBSTONE, identity, "a tombstone's time is no instant")
+    if stored["policyRef"] not in policy_ids:
+        yield Finding(Invariant.KNOWN_REFERENCES, identity, "a tombstone names a policy that was never loaded here")
+
+
+def _record_findings(identity: str, stored: Mapping[str, object], policy: Policy) -> Iterator[Finding]:
+    record_class, kind = stored["class"], stored["kind"]
+    if record_class not in tuple(RecordClass):
+        yield Finding(Invariant.ONE_CLASS, identity, "its class is not one of the six")
+    elif kind not in policy.kinds:
+        yield Finding(Invariant.ONE_CLASS, identity, "its kind is not in the policy")
+    elif policy.kinds[_text(kind)].record_class != record_class:
+        yield Finding(Invariant.ONE_CLASS, identity, "its class is not the one of its kind")
+    for name in ("tenantId", "permissions", "purposes"):
+        if not stored[name]:
+            yield Finding(Invariant.FULL_ENVELOPE, identity, f"{name} is blank")
+    if stored["state"] not in tuple(RecordState):
+        yield Finding(Invariant.FULL_ENVELOPE, identity, "its state is not on the list")
+    envelope = _envelope(stored["envelope"])
+    if envelope is None:
+        yield Finding(Invariant.FULL_ENVELOPE, identity, "its envelope cannot be read")
+        return
+    yield from _envelope_findings(identity, stored, envelope, policy)
+
+
+def _envelope_findings(
+    identity: str, stored: Mapping[str, object], envelope: Mapping[str, JsonValue], policy: Policy
+) -> Iterator[Finding]:
+    for fault in stored_faults(envelope):
+        yield Finding(Invariant.FULL_ENVELOPE, identity, f"its envelope lacks {fault.field}")
+    for field, name in _REPEATED:
+        if envelope.get(field) != stored[name]:
+            yield Finding(Invariant.FULL_ENVELOPE, identity, f"its envelope says another {field} than its node")
+    if stored["state"] == RecordState.QUARANTINED:
+        if not envelope.get("quarantineReasons"):
+            yield Finding(Invariant.FULL_ENVELOPE, identity, "it is in quarantine without a reason")
+        return
+    if stored["state"] == RecordState.INVALIDATED:
+        # A shell: what the class demanded went with the content.
+        return
+    yield from _demand_findings(identity, stored["class"], envelope, policy)
+
+
+def _demand_findings(
+    identity: str, record_class: object, envelope: Mapping[str, JsonValue], policy: Policy
+) -> Iterator[Finding]:
+    if record_class in tuple(RecordClass):
+        demands = policy.class_policy(RecordClass(_text(record_class)))
+        required = demands.required.difference(LIVE_FIELDS)
+        for fault in blank_faults(envelope, required, demands.may_be_not_applicable.difference(LIVE_FIELDS)):
+            yield Finding(Invariant.FULL_ENVELOPE, identity, f"its class demands {fault.field}")
+    known = (policy.owners, policy.retention_classes)
+    for field, names in zip(_REFERENCES, known, strict=True):
+        if field in envelope and envelope[field] not in names:
+            yield Finding(Invariant.KNOWN_REFERENCES, identity, f"its {field} is not in the policy")
+
+
+def request_findings(
+    settlement: Mapping[str, object], policy: Policy, policy_ids: Collection[str]
+) -> Iterator[Finding]:
+    """What is wrong with one request.
+
+    Args:
+        settlement: one entry of `list_request_settlements`.
+        policy: the owners that failures may name.
+        policy_ids: the policy versions that the graph knows.
+    """
+    identity, state = _text(settlement["requestId"]), settlement["state"]
+    if settlement["policyId"] not in policy_ids:
+        yield Finding(Invariant.KNOWN_REFERENCES, identity, "a request names a policy that was never loaded here")
+    owners = _texts(settlement["owners"])
+    if any(owner not in policy.owners for owner in owners if owner):
+        yield Finding(Invariant.KNOWN_REFERENCES, identity, "a failure's owner is not in the policy")
+    if state not in DELETION_STATES_TERMINAL or state == DeletionState.REJECTED:
+        return
+    lacking = (
+        ("untouched", "targets without an outcome"),
+        ("forgotten", "derivatives without an outcome"),
+        ("undecided", "outcomes without an answer"),
+    )
+    for name, what in lacking:
+        if settlement[name]:
+            yield Finding(Invariant.SETTLED_REQUEST, identity, f"a finished request has {settlement[name]} {what}")
+    if "" in owners:
+        yield Finding(Invariant.SETTLED_REQUEST, identity, "a finished request has failures that nobody owns")
+    if owners and state in DELETION_STATES_COMPLETE:
+        yield Finding(Invariant.SETTLED_REQUEST, identity, "a request calls itself complete and has failures")
+
+
+def _envelope(text: object) -> dict[str, JsonValue] | None:
+    try:
+        parsed: object = json.loads(_text(text))
+    except ValueError:
+        return None
+    return cast("dict[str, JsonValue]", parsed) if isinstance(parsed, dict) else None
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
+def _texts(value: object) -> list[str]:
+    return [str(item) for item in cast("list[object]", value)] if isinstance(value, list) else []

@@ -1,0 +1,329 @@
+"""Deletion requests from filing to receipt.
+
+A request is durable before anything is removed. The subject goes first (content removed and tombstone written in one
+transaction, holds read inside it), then everything that came of it: fenced to a fixpoint, then settled with one outcome
+for each node and store. It ends only when every outcome is there, what the graph says was read back, and every failure
+has an owner. Each step is idempotent and judged on what is committed, so a killed worker's request is simply advanced
+again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from graph.access import Caller
+from graph.clock import Clock
+from graph.database.database import Database
+from graph.deletion.ledger import Ledger, Stored, no_request
+from graph.deletion.model import DeletionInput, OutcomePage, Preview, RequestView
+from graph.deletion.plan import plan_deletion
+from graph.deletion.receipt import build_receipt
+from graph.deletion.scope import Scope, may_request, resolve_scope
+from graph.errors import Conflict, InvalidInput
+from graph.ids import IdentityKeys, Ids, derived_id
+from graph.policy.model import Policy
+from graph.propagation.closure import FENCE_ROWS, Progress, chunks, fence_closure
+from graph.propagation.model import GRAPH_STORE, Affected
+from graph.propagation.settle import Cause, Settler, exception_entry
+from graph.vocabulary import (
+    DELETION_STATES_COMPLETE,
+    DELETION_STATES_TERMINAL,
+    DeletionState,
+    DerivativeOutcome,
+    ReasonCode,
+    Role,
+)
+
+OUTCOME_PAGE_MAX: Final = 10_000
+UNFINISHED_MAX: Final = 1_000
+_READERS: Final = (Role.PRIVACY, Role.AUDITOR, Role.OPERATOR, Role.SOURCE_OWNER)
+_RUNNING: Final = (DeletionState.CONTENT_REMOVED, DeletionState.PROPAGATING, DeletionState.RETRYING)
+_UNFINISHED: Final = (DeletionState.RECEIVED, DeletionState.AUTHENTICATED, *_RUNNING)
+_REOPENED: Final = (*_RUNNING, *sorted(DELETION_STATES_COMPLETE), DeletionState.CLOSED_WITH_OWNED_FAILURES)
+
+
+@dataclass(frozen=True)
+class Deletions:
+    """Files, runs and accounts for deletions."""
+
+    database: Database
+    policy: Policy
+    keys: IdentityKeys
+    clock: Clock
+    ids: Ids
+    settler: Settler
+
+    @cached_property
+    def ledger(self) -> Ledger:
+        """Requests and outcomes in the graph."""
+        return Ledger(self.database)
+
+    def preview(self, request: DeletionInput, caller: Caller) -> Preview:
+        """What the request would do now; refused like the request itself."""
+        scope = self._scope(request, caller)
+        return plan_deletion(self.database, self.policy, scope.identities, self.clock.now())
+
+    def file(self, request: DeletionInput, caller: Caller, idempotency_key: str) -> RequestView:
+        """File a request; from the return on it is durable and will be carried out. Nothing is removed yet.
+
+        The same key with the same request, and any request for the same records, meet the request that is there: one
+        erasure has one request and one receipt.
+
+        Raises:
+            NotAuthorized, InvalidInput, Oversized: see `resolve_scope`.
+            Conflict: the key was used for another request (`IDEMPOTENCY_KEY_REUSED`), or the graph is no longer what the
+                preview saw (`PREVIEW_STALE`).
+        """
+        fingerprint = self.keys.fingerprint(caller.tenant_id, request.model_dump_json(by_alias=True).encode())
+        known = self._filed(caller, idempotency_key, fingerprint)
+        if known is not None:
+            return self.ledger.view(self.ledger.load(known))
+        scope = self._scope(request, caller)
+        self._preview_checked(request, scope)
+        rows = self.database.write(
+            "merge_deletion",
+            scopeKey=derived_id("deletion", caller.tenant_id, *scope.identities),
+            request=self._new_request(request, caller, scope),
+            scope=list(scope.identities),
+            tenantId=caller.tenant_id,
+            key=idempotency_key,
+            fingerprint=fingerprint,
+            at=self.clock.now(),
+        )
+        if not rows:
+            raise _key_reused()
+        return self.ledger.view(self.ledger.load(rows[0].text("requestId")))
+
+    def advance(self, request_id: str, progress: Progress | None = None) -> RequestView:
+        """Carry a request as far as the graph allows; what is left is work in other stores, or nothing.
+
+        Safe to call at any time, by any number of workers.
+
+        Args:
+            request_id: the request.
+            progress: told (nodes done, nodes in all).
+        """
+        stored = self.ledger.load(request_id)
+        if stored.state is DeletionState.RECEIVED and not self._authenticate(stored):
+            return self.ledger.view(self.ledger.load(request_id))
+        if stored.state in DELETION_STATES_TERMINAL and not self.ledger.releasable(request_id):
+            return self.ledger.view(stored)
+        self._remove_subject(stored, progress)
+        if self._propagate(stored, progress):
+            self.conclude(request_id)
+        return self.ledger.view(self.ledger.load(request_id))
+
+    def conclude(self, request_id: str) -> None:
+        """End the request if all is settled: read back what the outcomes say, judge, and issue the receipt.
+
+        Nothing happens while an outcome is pending, and nothing where it has ended in this very state before.
+        """
+        stored = self.ledger.load(request_id)
+        view = self.ledger.view(stored)
+        if view.pending:
+            failed = view.counts[DerivativeOutcome.FAILED] > view.owned_failures
+            self.ledger.move(
+                request_id, _REOPENED, DeletionState.RETRYING if failed else DeletionState.PROPAGATING
+            )
+            return
+        now = self.clock.now()
+        self._verify(stored, now)
+        view = self.ledger.view(stored)
+        state = terminal_state(view)
+        if state is None or state is stored.state or stored.reason is not None:
+            return
+        self.database.write(
+            "mark_request_finished",
+            requestId=request_id,
+            state=state,
+            at=now,
+            receipt=self._receipt(view, state, now).decode(),
+            expectedOutcomes=sum(view.counts.values()),
+        )
+
+    def view(self, request_id: str, caller: Caller) -> RequestView:
+        """A request as it stands.
+
+        Raises:
+            NotFound: there is none of that id in the caller's tenant.
+        """
+        return self.ledger.view(self._readable(request_id, caller))
+
+    def outcomes(
+        self, request_id: str, caller: Caller, page_size: int = 1_000, cursor: str | None = None
+    ) -> OutcomePage:
+        """One page of outcomes in a fixed order; later pages never repeat or miss one that was there.
+
+        Raises:
+            InvalidInput: the page size is out of bounds (`LIMIT_EXCEEDED`).
+            NotFound: there is no such request in the caller's tenant.
+        """
+        if not 1 <= page_size <= OUTCOME_PAGE_MAX:
+            raise InvalidInput(
+                f"a page has 1 to {OUTCOME_PAGE_MAX} outcomes",
+                code=ReasonCode.LIMIT_EXCEEDED,
+                details={"limit": "OUTCOME_PAGE_MAX", "max": OUTCOME_PAGE_MAX},
+            )
+        self._readable(request_id, caller)
+        found = self.ledger.outcomes(request_id, cursor or "", page_size + 1)
+        more = len(found) > page_size
+        return OutcomePage(tuple(found[:page_size]), found[page_size - 1].outcome_id if more else None, not more)
+
+    def receipt(self, request_id: str, caller: Caller) -> bytes:
+        """The receipt as it was issued; the same bytes each time until something that had failed or was held is settled.
+
+        Raises:
+            Conflict: the request has not ended (`STATE_CONFLICT`).
+            NotFound: there is no such request in the caller's tenant.
+        """
+        stored = self._readable(request_id, caller)
+        if stored.state not in DELETION_STATES_TERMINAL or stored.receipt is None:
+            raise Conflict("the request has not ended: there is no receipt yet", code=ReasonCode.STATE_CONFLICT)
+        return stored.receipt
+
+    def retry(self, request_id: str, caller: Caller) -> RequestView:
+        """Make what failed due now, whatever its schedule; a request without failures is left as it is."""
+        caller.demand(Role.PRIVACY, Role.OPERATOR)
+        stored = self._readable(request_id, caller)
+        self.database.write("mark_outcomes_due", requestId=request_id, at=self.clock.now())
+        return self.ledger.view(stored)
+
+    def unfinished(self) -> list[str]:
+        """Ids of requests that have not ended, oldest first, at most `UNFINISHED_MAX`."""
+        states = [state.value for state in _UNFINISHED]
+        rows = self.database.read("list_requests_unfinished", states=states, rowsMax=UNFINISHED_MAX)
+        return rows[0].texts("requestIds")
+
+    def _scope(self, request: DeletionInput, caller: Caller) -> Scope:
+        return resolve_scope(self.database, self.policy, self.keys, caller, request.subject)
+
+    def _preview_checked(self, request: DeletionInput, scope: Scope) -> None:
+        if request.expected_digest is None:
+            return
+        now = plan_deletion(self.database, self.policy, scope.identities, self.clock.now())
+        if now.digest != request.expected_digest:
+            raise Conflict(
+                "the graph has moved since the preview: look at a new one",
+                code=ReasonCode.PREVIEW_STALE,
+                details={"digest": now.digest},
+            )
+
+    def _filed(self, caller: Caller, key: str, fingerprint: str) -> str | None:
+        rows = self.database.read("get_idempotency_key", tenantId=caller.tenant_id, key=key)
+        if not rows:
+            return None
+        if rows[0].text("fingerprint") != fingerprint:
+            raise _key_reused()
+        return rows[0].text_or_none("result")
+
+    def _new_request(self, request: DeletionInput, caller: Caller, scope: Scope) -> dict[str, object]:
+        return {
+            "requestId": self.ids.new(),
+            "tenantId": caller.tenant_id,
+            "state": DeletionState.RECEIVED,
+            "scope": list(scope.identities),
+            "kinds": sorted(scope.kinds),
+            "reasonCode": request.reason_code,
+            "policyId": self.policy.policy_id,
+            "receivedAt": self.clock.now(),
+            "requesterKey": self.keys.lookup(caller.tenant_id, "principalId", caller.principal_id),
+            "requesterRoles": sorted(caller.roles),
+        }
+
+    def _authenticate(self, stored: Stored) -> bool:
+        """Judge the requester's authority at the time of the run, under the policy of the run."""
+        requester = Caller(stored.tenant_id, "", stored.requester_roles, "")
+        received = (DeletionState.RECEIVED,)
+        if may_request(self.policy, requester, stored.kinds):
+            self.ledger.move(stored.request_id, received, DeletionState.AUTHENTICATED)
+            return True
+        changes = {"reason": ReasonCode.REQUESTER_UNAUTHORIZED, "scopeKey": None, "finishedAt": self.clock.now()}
+        self.ledger.move(stored.request_id, received, DeletionState.REJECTED, changes)
+        return False
+
+    def _remove_subject(self, stored: Stored, progress: Progress | None) -> None:
+        roots = [Affected(identity, 0) for identity in self.ledger.missing(stored.request_id, stored.scope)]
+        if roots:
+            for chunk in chunks(sorted(stored.scope), FENCE_ROWS):
+                self.database.write("mark_fenced", identities=chunk, requestId=stored.request_id)
+            self.settler.settle(self._cause(stored), roots, frozenset(stored.scope), progress)
+        self.ledger.move(stored.request_id, (DeletionState.AUTHENTICATED,), DeletionState.CONTENT_REMOVED)
+
+    def _propagate(self, stored: Stored, progress: Progress | None) -> bool:
+        """Fence and settle everything that came of the subject; answers whether nothing can be added any more."""
+        request_id, cause = stored.request_id, self._cause(stored)
+        self.ledger.move(request_id, (DeletionState.CONTENT_REMOVED,), DeletionState.PROPAGATING)
+        affected, closed = fence_closure(self.database, request_id, stored.scope, cause.edge_types)
+        depths = {item.identity: item.depth for item in affected}
+        missing = [Affected(identity, depths[identity]) for identity in self.ledger.missing(request_id, list(depths))]
+        self.settler.settle(cause, missing, depths.keys(), progress)
+        released = self.ledger.releasable(request_id)
+        if released:
+            self.settler.settle(cause, released, depths.keys(), progress)
+        return closed and self._enumerable(request_id, list(depths))
+
+    def _enumerable(self, request_id: str, identities: list[str]) -> bool:
+        """Whether every derivative could be found: operations and edges tell the same story (DEL-15)."""
+        lost = self.ledger.not_enumerable(identities)
+        changes: dict[str, object] = {"reason": ReasonCode.DOWNSTREAM_NOT_ENUMERABLE if lost else None}
+        self.ledger.move(request_id, _RUNNING, DeletionState.PROPAGATING, changes)
+        return lost == 0
+
+    def _verify(self, stored: Stored, now: int) -> None:
+        owner_id = self.policy.store(GRAPH_STORE).owner_id
+        rows = self.database.write("mark_outcomes_verified", requestId=stored.request_id, ownerId=owner_id, at=now)
+        entries = [
+            exception_entry(
+                outcome_id=failed,
+                tenant_id=stored.tenant_id,
+                request_id=stored.request_id,
+                store=GRAPH_STORE,
+                reason=ReasonCode.VERIFICATION_FAILED,
+                owner_id=owner_id,
+                policy_ref=stored.policy_id,
+                now=now,
+            )
+            for failed in rows[0].texts("failed")
+        ]
+        if entries:
+            self.database.write("create_exceptions", rows=entries)
+
+    def _receipt(self, view: RequestView, state: DeletionState, now: int) -> bytes:
+        return build_receipt(
+            view=view,
+            state=state,
+            finished_at=now,
+            policy=self.policy,
+            counts=self.ledger.counts(view.request_id),
+            failures=self.ledger.failures(view.request_id),
+            outcomes_digest=self.ledger.outcomes_digest(view.request_id),
+        )
+
+    def _cause(self, stored: Stored) -> Cause:
+        return Cause(
+            stored.request_id, stored.tenant_id, stored.reason_code, stored.policy_id, self.policy.deletion_edges
+        )
+
+    def _readable(self, request_id: str, caller: Caller) -> Stored:
+        caller.demand(*_READERS)
+        stored = self.ledger.load(request_id)
+        if stored.tenant_id != caller.tenant_id:
+            raise no_request()
+        return stored
+
+
+def terminal_state(view: RequestView) -> DeletionState | None:
+    """The state in which a request ends, or none while an outcome is missing or a failure has no owner (DEL-07, AMB-06)."""
+    if view.pending or view.counts[DerivativeOutcome.FAILED] != view.owned_failures:
+        return None
+    if view.counts[DerivativeOutcome.FAILED]:
+        return DeletionState.CLOSED_WITH_OWNED_FAILURES
+    if view.counts[DerivativeOutcome.RETAINED_UNDER_EXCEPTION]:
+        return DeletionState.COMPLETED_WITH_EXCEPTIONS
+    return DeletionState.COMPLETED
+
+
+def _key_reused() -> Conflict:
+    return Conflict("this idempotency key was used for another request", code=ReasonCode.IDEMPOTENCY_KEY_REUSED)

@@ -1,0 +1,165 @@
+"""Holds: on whose authority a record stays in spite of a deletion, and the ledger of everything that stayed or failed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, cast
+
+from graph.access import Caller
+from graph.clock import Clock, instant_from_text
+from graph.database.database import Database
+from graph.database.rows import Row
+from graph.deletion.model import ExceptionPage, ExceptionView, HoldInput, HoldView
+from graph.errors import Conflict, InvalidInput, NotAuthorized, NotFound
+from graph.ids import IdentityKeys, Ids
+from graph.policy.model import Policy
+from graph.vocabulary import ReasonCode, Role
+
+EXCEPTION_PAGE_MAX: Final = 10_000
+
+
+@dataclass(frozen=True)
+class Holds:
+    """Places and releases holds, and reads the exception ledger."""
+
+    database: Database
+    policy: Policy
+    keys: IdentityKeys
+    clock: Clock
+    ids: Ids
+
+    def place(self, hold: HoldInput, caller: Caller, idempotency_key: str) -> HoldView:
+        """Place a hold; from the return on no removal passes over it. All records are held, or none.
+
+        Raises:
+            NotAuthorized: no privacy or legal owner declared such an exception, no authority is named
+                (`EXCEPTION_NOT_AUTHORIZED`), or the caller may not.
+            NotFound: one of the records is not there for this caller, or was deleted before.
+            InvalidInput: the review date is no instant, or lies in the past.
+            Conflict: the key was used for something else (`IDEMPOTENCY_KEY_REUSED`).
+        """
+        caller.demand(Role.PRIVACY)
+        exception = self.policy.exception_type(hold.exception_type)
+        if not hold.authority.strip() or not hold.policy_ref.strip() or not hold.contact.strip():
+            raise NotAuthorized(
+                "a hold names its authority, policy and contact", code=ReasonCode.EXCEPTION_NOT_AUTHORIZED
+            )
+        values = self._values(hold, caller, exception.owner_id)
+        rows = self.database.write(
+            "merge_hold",
+            locks=sorted(set(hold.record_ids)),
+            tenantId=caller.tenant_id,
+            key=idempotency_key,
+            fingerprint=self.keys.fingerprint(caller.tenant_id, hold.model_dump_json(by_alias=True).encode()),
+            hold=values,
+            at=self.clock.now(),
+        )
+        if not rows:
+            raise self._not_placed(caller, idempotency_key)
+        return self.view(rows[0].text("holdId"), caller)
+
+    def release(self, hold_id: str, caller: Caller) -> HoldView:
+        """Release a hold; deletions that it kept from ending go on by themselves. Releasing again changes nothing.
+
+        Raises:
+            NotFound: there is no such hold in the caller's tenant.
+        """
+        caller.demand(Role.PRIVACY)
+        self.database.write(
+            "mark_hold_released",
+            holdId=hold_id,
+            tenantId=caller.tenant_id,
+            at=self.clock.now(),
+            releasedBy=self.keys.lookup(caller.tenant_id, "principalId", caller.principal_id),
+        )
+        return self.view(hold_id, caller)
+
+    def view(self, hold_id: str, caller: Caller) -> HoldView:
+        """A hold as it stands.
+
+        Raises:
+            NotFound: there is no such hold in the caller's tenant.
+        """
+        rows = self.database.read("get_hold", holdId=hold_id, tenantId=caller.tenant_id)
+        if not rows:
+            raise NotFound("no such hold", code=ReasonCode.NOT_FOUND)
+        return _hold(rows[0].mapping("hold"), rows[0].texts("recordIds"))
+
+    def exceptions(self, caller: Caller, page_size: int = 1_000, cursor: str | None = None) -> ExceptionPage:
+        """One page of the tenant's exception ledger, ended entries included.
+
+        Raises:
+            InvalidInput: the page size is out of bounds (`LIMIT_EXCEEDED`).
+        """
+        caller.demand(Role.PRIVACY, Role.AUDITOR, Role.OPERATOR)
+        if not 1 <= page_size <= EXCEPTION_PAGE_MAX:
+            raise InvalidInput(
+                f"a page has 1 to {EXCEPTION_PAGE_MAX} entries",
+                code=ReasonCode.LIMIT_EXCEEDED,
+                details={"limit": "EXCEPTION_PAGE_MAX", "max": EXCEPTION_PAGE_MAX},
+            )
+        rows = self.database.read(
+            "list_exceptions", tenantId=caller.tenant_id, after=cursor or "", rowsMax=page_size + 1
+        )
+        found = [_exception(row) for row in rows[0].rows("entries")]
+        more = len(found) > page_size
+        return ExceptionPage(tuple(found[:page_size]), found[page_size - 1].exception_id if more else None, not more)
+
+    def _values(self, hold: HoldInput, caller: Caller, owner_id: str) -> dict[str, object]:
+        review_at, now = instant_from_text(hold.review_at), self.clock.now()
+        if review_at <= now:
+            raise InvalidInput("the review date of a hold lies ahead", code=ReasonCode.MALFORMED_INPUT)
+        return {
+            "holdId": self.ids.new(),
+            "tenantId": caller.tenant_id,
+            "state": "active",
+            "exceptionType": hold.exception_type,
+            "authority": hold.authority,
+            "policyRef": hold.policy_ref,
+            "ownerId": owner_id,
+            "contact": hold.contact,
+            "reviewAt": review_at,
+            "placedAt": now,
+            "placedBy": self.keys.lookup(caller.tenant_id, "principalId", caller.principal_id),
+        }
+
+    def _not_placed(self, caller: Caller, key: str) -> NotFound | Conflict:
+        """Why nothing was placed: the key belongs to something else, or a record is not there."""
+        if self.database.read("get_idempotency_key", tenantId=caller.tenant_id, key=key):
+            return Conflict(
+                "this idempotency key was used for another request", code=ReasonCode.IDEMPOTENCY_KEY_REUSED
+            )
+        return NotFound("one of these records is not there", code=ReasonCode.NOT_FOUND)
+
+
+def _hold(stored: Mapping[str, object], record_ids: list[str]) -> HoldView:
+    released = stored.get("releasedAt")
+    return HoldView(
+        hold_id=str(stored["holdId"]),
+        state=str(stored["state"]),
+        exception_type=str(stored["exceptionType"]),
+        authority=str(stored["authority"]),
+        policy_ref=str(stored["policyRef"]),
+        owner_id=str(stored["ownerId"]),
+        contact=str(stored["contact"]),
+        review_at=cast("int", stored["reviewAt"]),
+        placed_at=cast("int", stored["placedAt"]),
+        released_at=released if isinstance(released, int) else None,
+        record_ids=tuple(record_ids),
+    )
+
+
+def _exception(row: Row) -> ExceptionView:
+    return ExceptionView(
+        exception_id=row.text("exceptionId"),
+        request_id=row.text("requestId"),
+        identity=row.text("identity"),
+        store=row.text("store"),
+        reason=row.text("reason"),
+        authority=row.text("authority"),
+        policy_ref=row.text("policyRef"),
+        owner_id=row.text("ownerId"),
+        review_at=row.number("reviewAt"),
+        state=row.text("state"),
+    )

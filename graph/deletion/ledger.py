@@ -1,0 +1,179 @@
+"""Reading and moving requests and their outcomes: the part of the deletion room that knows the queries."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, cast
+
+from graph.database.database import Database
+from graph.deletion.model import OutcomeView, RequestView, outcome_from_row
+from graph.deletion.receipt import OutcomeCount
+from graph.errors import NotFound
+from graph.propagation.closure import chunks
+from graph.propagation.model import GRAPH_STORE, Affected
+from graph.propagation.settle import outcome_id
+from graph.vocabulary import DeletionState, DerivativeOutcome, OutcomeState, ReasonCode, Role
+
+LEDGER_ROWS: Final = 10_000
+
+
+@dataclass(frozen=True)
+class Stored:
+    """A request as it is stored, without its outcomes."""
+
+    request_id: str
+    tenant_id: str
+    state: DeletionState
+    scope: tuple[str, ...]
+    kinds: frozenset[str]
+    reason_code: str
+    policy_id: str
+    received_at: int
+    finished_at: int | None
+    requester_roles: frozenset[Role]
+    reason: str | None
+    receipt: bytes | None
+
+
+@dataclass(frozen=True)
+class Ledger:
+    """Requests and outcomes in the graph."""
+
+    database: Database
+
+    def load(self, request_id: str) -> Stored:
+        """The request of that id.
+
+        Raises:
+            NotFound: there is none.
+        """
+        rows = self.database.read("get_request", requestId=request_id)
+        if not rows:
+            raise no_request()
+        return _stored(rows[0].mapping("request"))
+
+    def counts(self, request_id: str) -> list[OutcomeCount]:
+        """Its outcomes, counted."""
+        return [
+            OutcomeCount(
+                store=row.text("store"),
+                outcome=row.text_or_none("outcome"),
+                state=row.text("state"),
+                level=row.text_or_none("level"),
+                number=row.number("number"),
+            )
+            for row in self.database.read("count_outcomes", requestId=request_id)
+        ]
+
+    def view(self, stored: Stored) -> RequestView:
+        """The request with its outcomes counted now."""
+        counts = self.counts(stored.request_id)
+        five: dict[str, int] = {outcome.value: 0 for outcome in DerivativeOutcome}
+        for count in counts:
+            if count.outcome is not None:
+                five[count.outcome] += count.number
+        return RequestView(
+            request_id=stored.request_id,
+            tenant_id=stored.tenant_id,
+            state=stored.state,
+            scope=stored.scope,
+            reason_code=stored.reason_code,
+            policy_id=stored.policy_id,
+            received_at=stored.received_at,
+            finished_at=stored.finished_at,
+            counts=five,
+            pending=_number(counts, OutcomeState.PENDING, OutcomeState.RETRYING),
+            owned_failures=_number(counts, OutcomeState.OWNED),
+            reason=stored.reason,
+        )
+
+    def move(
+        self,
+        request_id: str,
+        states: Sequence[DeletionState],
+        state: DeletionState,
+        changes: Mapping[str, object] | None = None,
+    ) -> None:
+        """Move a request to `state` if it is in one of `states`; otherwise nothing happens."""
+        self.database.write(
+            "mark_request_state",
+            requestId=request_id,
+            states=[item.value for item in states],
+            state=state,
+            changes=dict(changes or {}),
+        )
+
+    def missing(self, request_id: str, identities: Sequence[str]) -> list[str]:
+        """Of these identities, those without an outcome in the graph."""
+        missing: list[str] = []
+        for chunk in chunks(identities, LEDGER_ROWS):
+            by_outcome = {outcome_id(request_id, identity, GRAPH_STORE): identity for identity in chunk}
+            rows = self.database.read("list_outcomes_missing", outcomeIds=list(by_outcome))
+            missing.extend(by_outcome[missed] for missed in rows[0].texts("missing"))
+        return missing
+
+    def releasable(self, request_id: str) -> list[Affected]:
+        """Nodes that were retained under a hold and are held no longer."""
+        nodes = self.database.read("list_outcomes_releasable", requestId=request_id)[0].rows("nodes")
+        return [Affected(node.text("identity"), node.number("depth")) for node in nodes]
+
+    def not_enumerable(self, identities: Sequence[str]) -> int:
+        """How many operations used one of these identities without an edge that says so."""
+        return sum(
+            self.database.read("count_not_enumerable", identities=chunk)[0].number("number")
+            for chunk in chunks(identities, LEDGER_ROWS)
+        )
+
+    def outcomes(self, request_id: str, after: str, rows_max: int) -> list[OutcomeView]:
+        """At most `rows_max` outcomes behind the id `after`, in the order of their ids."""
+        rows = self.database.read("list_outcomes", requestId=request_id, after=after, rowsMax=rows_max)
+        return [outcome_from_row(row) for row in rows[0].rows("outcomes")]
+
+    def failures(self, request_id: str) -> list[Mapping[str, object]]:
+        """Id, store, owner and reason of each failure."""
+        rows = self.database.read("list_outcomes_failed", requestId=request_id)[0].rows("failures")
+        fields = ("outcomeId", "store", "ownerId", "reason")
+        return [{field: row.text_or_none(field) for field in fields} for row in rows]
+
+    def outcomes_digest(self, request_id: str) -> str:
+        """SHA-256 over one line an outcome; see `build_receipt`."""
+        digest, after = hashlib.sha256(), ""
+        while True:
+            row = self.database.read(
+                "list_outcome_lines", requestId=request_id, after=after, rowsMax=LEDGER_ROWS
+            )[0]
+            for line in row.texts("lines"):
+                digest.update(f"{line}\n".encode())
+            last = row.text_or_none("last")
+            if last is None:
+                return digest.hexdigest()
+            after = last
+
+
+def no_request() -> NotFound:
+    """The answer where there is no such request, or not for this caller."""
+    return NotFound("no such request", code=ReasonCode.NOT_FOUND)
+
+
+def _number(counts: Sequence[OutcomeCount], *states: OutcomeState) -> int:
+    return sum(count.number for count in counts if count.state in states)
+
+
+def _stored(values: Mapping[str, object]) -> Stored:
+    finished, reason, receipt = values.get("finishedAt"), values.get("reason"), values.get("receipt")
+    return Stored(
+        request_id=str(values["requestId"]),
+        tenant_id=str(values["tenantId"]),
+        state=DeletionState(str(values["state"])),
+        scope=tuple(cast("list[str]", values["scope"])),
+        kinds=frozenset(cast("list[str]", values["kinds"])),
+        reason_code=str(values["reasonCode"]),
+        policy_id=str(values["policyId"]),
+        received_at=cast("int", values["receivedAt"]),
+        finished_at=finished if isinstance(finished, int) else None,
+        requester_roles=frozenset(Role(role) for role in cast("list[str]", values["requesterRoles"])),
+        reason=reason if isinstance(reason, str) else None,
+        receipt=receipt.encode() if isinstance(receipt, str) else None,
+    )

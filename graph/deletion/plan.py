@@ -1,0 +1,87 @@
+"""What a deletion would do, by the same walk and the same rules as the run, changing nothing."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+import rfc8785
+
+from graph.database.database import Database
+from graph.deletion.model import PlannedOutcome, Preview
+from graph.policy.model import Policy
+from graph.propagation.closure import chunks, discover
+from graph.propagation.model import GRAPH_STORE, Affected, Facts, facts_from_row
+from graph.propagation.rules import decide
+from graph.vocabulary import DerivativeOutcome
+
+PLAN_ROWS = 2_000
+
+
+def plan_deletion(database: Database, policy: Policy, scope: Sequence[str], now: int) -> Preview:
+    """The outcome set of deleting `scope` now.
+
+    Args:
+        database: the graph.
+        policy: edges and rules.
+        scope: identities, versions included.
+        now: for review dates; no part of the digest.
+    """
+    affected = discover(database, scope, policy.deletion_edges)
+    reached = frozenset(item.identity for item in affected)
+    items: list[PlannedOutcome] = []
+    for batch in chunks(affected, PLAN_ROWS):
+        for facts, depth in _facts(database, policy, batch, reached):
+            items.extend(_planned(facts, depth, policy, reached, now))
+    items.sort(key=lambda item: (item.depth, item.identity, item.store))
+    counts = Counter(item.outcome for item in items)
+    return Preview(
+        digest=_digest(policy, items),
+        policy_id=policy.policy_id,
+        scope=tuple(sorted(scope)),
+        items=tuple(items),
+        counts={outcome.value: counts[outcome.value] for outcome in DerivativeOutcome},
+    )
+
+
+def _facts(
+    database: Database, policy: Policy, batch: Sequence[Affected], reached: frozenset[str]
+) -> Iterator[tuple[Facts, int]]:
+    depths = {item.identity: item.depth for item in batch}
+    rows = [{"identity": identity, "outcomeId": ""} for identity in depths]
+    found = database.read(
+        "list_affected",
+        rows=rows,
+        edgeTypes=[edge.value for edge in policy.deletion_edges],
+        within=sorted(reached),
+    )[0].rows("facts")
+    for row in found:
+        facts = facts_from_row(row)
+        yield facts, depths[facts.identity]
+
+
+def _planned(
+    facts: Facts, depth: int, policy: Policy, reached: frozenset[str], now: int
+) -> Iterator[PlannedOutcome]:
+    decision = decide(facts, policy, depth=depth, affected=reached, now=now)
+    for store in (GRAPH_STORE, *facts.stores):
+        outcome = decision.outcome
+        if store != GRAPH_STORE and outcome is not DerivativeOutcome.RETAINED_UNDER_EXCEPTION:
+            connected = policy.store(store).connector is not None
+            outcome = DerivativeOutcome.DELETED if connected else DerivativeOutcome.FAILED
+        yield PlannedOutcome(
+            identity=facts.identity,
+            store=store,
+            depth=depth,
+            kind=facts.kind,
+            outcome=outcome.value,
+            rule_id=decision.rule_id,
+            witness_edge=facts.witness_edge,
+            witness_parent=facts.witness_parent,
+        )
+
+
+def _digest(policy: Policy, items: Sequence[PlannedOutcome]) -> str:
+    listed = [[item.identity, item.store, item.outcome, item.rule_id] for item in items]
+    return hashlib.sha256(rfc8785.dumps([policy.digest, listed])).hexdigest()

@@ -1,0 +1,170 @@
+"""The envelope that every record carries, and what is demanded of it.
+
+The caller states what a record is (`RecordInput`); the service adds its id, version and time. A demanded field that is
+left blank never becomes permission: it becomes a quarantine with a reason code. Where a field truly has no answer for
+a class, the caller says `not_applicable`, and the class must allow that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Final, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
+
+from graph.vocabulary import DerivationType, EdgeType, OperationType, ReasonCode
+
+NOT_APPLICABLE: Final = "not_applicable"
+SOURCES_MAX: Final = 10_000
+STORES_MAX: Final = 16
+LIST_MAX: Final = 64
+TEXT_MAX: Final = 512
+CONTENT_BYTES_MAX: Final = 1_048_576
+
+Short = Annotated[str, StringConstraints(max_length=TEXT_MAX)]
+Shorts = Annotated[list[Annotated[str, StringConstraints(min_length=1, max_length=TEXT_MAX)]], Field(max_length=LIST_MAX)]
+ShortsOrNotApplicable = Shorts | Literal["not_applicable"]
+
+# The code for a demanded field that is blank; every other field gives ENVELOPE_INCOMPLETE and its name.
+MISSING_CODES: Final[Mapping[str, ReasonCode]] = {
+    "class": ReasonCode.MISSING_CLASS,
+    "kind": ReasonCode.MISSING_CLASS,
+    "ownerId": ReasonCode.MISSING_OWNER,
+    "tenantId": ReasonCode.MISSING_TENANT,
+    "purpose": ReasonCode.MISSING_PURPOSE,
+    "sourceId": ReasonCode.MISSING_PROVENANCE,
+    "trust": ReasonCode.MISSING_TRUST_LABEL,
+    "observedAt": ReasonCode.MISSING_OBSERVATION_TIME,
+}
+# What the service itself writes into the stored envelope.
+SERVICE_FIELDS: Final = ("recordId", "version", "recordedAt", "contextEligible", "memoryDecision")
+# What is read from the graph whenever the envelope is shown, so that it cannot drift from it.
+LIVE_FIELDS: Final = ("conflicts", "supersedes", "deletionState", "downstreamRefs")
+
+
+class _Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, populate_by_name=True)
+
+
+class SourceInput(_Model):
+    """One source of a record: its id or the name that it was registered under, and the edge that leads to it."""
+
+    record_id: Annotated[str | None, Field(alias="recordId", max_length=36)] = None
+    name: str | None = None
+    scope: Short | None = None
+    edge: EdgeType
+
+
+class StoreInput(_Model):
+    """Where a copy of the record lives outside the graph."""
+
+    store_id: Annotated[str, Field(alias="storeId", min_length=1, max_length=TEXT_MAX)]
+    locator: Annotated[str, Field(min_length=1, max_length=4_096)]
+
+
+class OperationInput(_Model):
+    """The work that produced the record; several records of one piece of work give the same `operationId`."""
+
+    operation_id: Annotated[str | None, Field(alias="operationId", min_length=1, max_length=TEXT_MAX)] = None
+    type: OperationType
+
+
+class RecordInput(_Model):
+    """What a producer says of a record. Instants are RFC 3339 with a zone; `name` is the producer's own name for it."""
+
+    name: str | None = None
+    scope: Short = ""
+    record_class: Annotated[Short | None, Field(alias="class")] = None
+    kind: Short | None = None
+    tenant_id: Annotated[Short | None, Field(alias="tenantId")] = None
+    owner_id: Annotated[Short | None, Field(alias="ownerId")] = None
+    principal_id: Annotated[Short | None, Field(alias="principalId")] = None
+    task_id: Annotated[Short | None, Field(alias="taskId")] = None
+    run_id: Annotated[Short | None, Field(alias="runId")] = None
+    source_id: Annotated[Short | None, Field(alias="sourceId")] = None
+    source_version: Annotated[Short | None, Field(alias="sourceVersion")] = None
+    observed_at: Annotated[Short | None, Field(alias="observedAt")] = None
+    derivation_type: Annotated[Short | None, Field(alias="derivationType")] = None
+    inference_method: Annotated[Short | None, Field(alias="inferenceMethod")] = None
+    trust: Short | None = None
+    review_state: Annotated[Short | None, Field(alias="reviewState")] = None
+    expires_at: Annotated[Short | None, Field(alias="expiresAt")] = None
+    freshness_rule_id: Annotated[Short | None, Field(alias="freshnessRuleId")] = None
+    permissions: ShortsOrNotApplicable | None = None
+    purpose: ShortsOrNotApplicable | None = None
+    supersedes: Annotated[str | None, Field(max_length=36)] = None
+    retention_class: Annotated[Short | None, Field(alias="retentionClass")] = None
+    producer_id: Annotated[Short | None, Field(alias="producerId")] = None
+    producer_version: Annotated[Short | None, Field(alias="producerVersion")] = None
+    task_family: Annotated[Short | None, Field(alias="taskFamily")] = None
+    confidence: Short | None = None
+    confirmed_at: Annotated[Short | None, Field(alias="confirmedAt")] = None
+    state_version: Annotated[int | None, Field(alias="stateVersion", ge=0)] = None
+    assembler_version: Annotated[Short | None, Field(alias="assemblerVersion")] = None
+    responded_at: Annotated[Short | None, Field(alias="respondedAt")] = None
+    arguments_hash: Annotated[Short | None, Field(alias="argumentsHash")] = None
+    tool_version: Annotated[Short | None, Field(alias="toolVersion")] = None
+    tool_call_id: Annotated[Short | None, Field(alias="toolCallId")] = None
+    sources: Annotated[list[SourceInput], Field(max_length=SOURCES_MAX)] = []
+    stores: Annotated[list[StoreInput], Field(max_length=STORES_MAX)] = []
+    operation: OperationInput | None = None
+    content: JsonValue = None
+
+    def stated(self) -> dict[str, JsonValue]:
+        """The envelope fields as the caller stated them, by their public names; blanks are left out."""
+        return self.model_dump(mode="json", by_alias=True, exclude=_NOT_ENVELOPE, exclude_none=True)
+
+
+_NOT_ENVELOPE: Final = {"name", "scope", "sources", "stores", "operation", "content"}
+INSTANT_FIELDS: Final = ("observedAt", "expiresAt", "confirmedAt", "respondedAt")
+TOOL_FIELDS: Final = ("toolCallId", "toolVersion", "argumentsHash", "respondedAt")
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A demand that an envelope does not meet: the code and the field."""
+
+    code: ReasonCode
+    field: str
+
+
+def blank_faults(
+    stated: Mapping[str, JsonValue], required: frozenset[str], may_be_not_applicable: frozenset[str]
+) -> list[Fault]:
+    """The demanded fields that are blank, and those that say `not_applicable` without being allowed to.
+
+    Args:
+        stated: envelope fields by public name; see `RecordInput.stated`.
+        required: fields that need a value.
+        may_be_not_applicable: fields that need a value or the explicit `not_applicable`.
+    """
+    blank = [field for field in sorted(required | may_be_not_applicable) if _is_blank(stated.get(field))]
+    evaded = [field for field in sorted(required - may_be_not_applicable) if stated.get(field) == NOT_APPLICABLE]
+    return [Fault(MISSING_CODES.get(field, ReasonCode.ENVELOPE_INCOMPLETE), field) for field in [*blank, *evaded]]
+
+
+def tool_faults(stated: Mapping[str, JsonValue], operation: OperationType | None) -> list[Fault]:
+    """What a tool's result lacks of its four call fields (ENV-04)."""
+    is_tool_result = operation is OperationType.TOOL_CALL or any(not _is_blank(stated.get(f)) for f in TOOL_FIELDS)
+    if not is_tool_result:
+        return []
+    return [Fault(ReasonCode.ENVELOPE_INCOMPLETE, field) for field in TOOL_FIELDS if _is_blank(stated.get(field))]
+
+
+def inference_faults(stated: Mapping[str, JsonValue]) -> list[Fault]:
+    """A computed or model-derived record names its method (ENV-09)."""
+    derived = stated.get("derivationType") in {DerivationType.COMPUTED, DerivationType.MODEL_DERIVED}
+    method = stated.get("inferenceMethod")
+    if derived and (_is_blank(method) or method == NOT_APPLICABLE):
+        return [Fault(ReasonCode.ENVELOPE_INCOMPLETE, "inferenceMethod")]
+    return []
+
+
+def stored_faults(envelope: Mapping[str, JsonValue]) -> list[Fault]:
+    """What a stored envelope lacks of what the service wrote into it; such a record is not eligible for any use."""
+    return [Fault(ReasonCode.ENVELOPE_INCOMPLETE, field) for field in SERVICE_FIELDS if field not in envelope]
+
+
+def _is_blank(value: JsonValue) -> bool:
+    return value is None or value in ("", []) or (isinstance(value, str) and not value.strip())

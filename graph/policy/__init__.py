@@ -1,0 +1,1 @@
+"""The versioned policy bundle: what the owners decided, as data that the code reads."""

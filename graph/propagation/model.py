@@ -1,0 +1,88 @@
+"""What the propagation engine reads of affected nodes, and what it decides."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from graph.database.rows import Row
+from graph.vocabulary import DerivativeOutcome, OutcomeBasis, ReasonCode
+
+GRAPH_STORE = "graph"
+
+
+@dataclass(frozen=True)
+class Affected:
+    """One node that a trigger reaches, at its least distance from the subject (0 for the subject itself)."""
+
+    identity: str
+    depth: int
+
+
+@dataclass(frozen=True)
+class Ground:
+    """On what a node may be kept in spite of a deletion: a hold, or a rule of the policy."""
+
+    exception_type: str
+    authority: str
+    policy_ref: str
+    owner_id: str
+    review_at: int
+
+
+@dataclass(frozen=True)
+class Facts:
+    """Everything that decides about one affected node."""
+
+    identity: str
+    is_tombstone: bool
+    kind: str
+    state: str
+    outcome: str | None
+    holds: tuple[Ground, ...]
+    stores: tuple[str, ...]
+    live_sources: frozenset[str]
+    witness_edge: str | None
+    witness_parent: str | None
+    envelope: str | None
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What becomes of one node in the graph, and why. `change` is delete, invalidate, retain or none."""
+
+    change: str
+    outcome: DerivativeOutcome
+    rule_id: str
+    basis: OutcomeBasis
+    ground: Ground | None = None
+    reason: ReasonCode | None = None
+
+
+def facts_from_row(row: Row) -> Facts:
+    """Read one entry of `lock_affected` or `list_affected`."""
+    is_tombstone = row.truth("isTombstone")
+    witness: Mapping[str, object] | None = None if row.is_null("witness") else row.mapping("witness")
+    return Facts(
+        identity=row.text("identity"),
+        is_tombstone=is_tombstone,
+        kind="" if is_tombstone else row.text("kind"),
+        state="" if is_tombstone else row.text("state"),
+        outcome=row.text_or_none("outcome"),
+        holds=tuple(_ground(hold) for hold in row.rows("holds")),
+        stores=tuple(sorted(row.texts("stores"))),
+        live_sources=frozenset(row.texts("liveSources")),
+        witness_edge=None if witness is None else str(witness["edge"]),
+        witness_parent=None if witness is None else str(witness["parent"]),
+        envelope=row.text_or_none("envelope"),
+    )
+
+
+def _ground(row: Row) -> Ground:
+    return Ground(
+        exception_type=row.text("exceptionType"),
+        authority=row.text("authority"),
+        policy_ref=row.text("policyRef"),
+        owner_id=row.text("ownerId"),
+        review_at=row.number("reviewAt"),
+    )

@@ -1,0 +1,253 @@
+"""Settling affected nodes: removal, tombstone and outcome in one transaction, under locks, in bounded batches.
+
+Each batch locks its nodes in ascending order, reads under the locks what decides (holds above all), decides by pure
+rules, and writes. What has its outcome already is passed over, so a batch may run again after a crash or a lost answer,
+and two workers on one request only meet, never disagree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Final
+
+from graph.clock import SECOND, Clock
+from graph.database.database import Database, Statements
+from graph.ids import derived_id
+from graph.policy.model import Policy, StorePolicy
+from graph.propagation.closure import Progress, chunks
+from graph.propagation.model import GRAPH_STORE, Affected, Decision, Facts, facts_from_row
+from graph.propagation.rules import decide, shell_envelope
+from graph.vocabulary import DerivativeOutcome, EdgeType, OutcomeBasis, OutcomeState, ReasonCode
+
+SETTLE_ROWS: Final = 2_000
+WRITERS: Final = 2
+
+
+@dataclass(frozen=True)
+class Cause:
+    """On whose request and under which rules nodes are settled."""
+
+    request_id: str
+    tenant_id: str
+    reason_code: str
+    policy_ref: str
+    edge_types: tuple[EdgeType, ...]
+
+
+@dataclass(frozen=True)
+class Settler:
+    """Settles what a deletion reaches."""
+
+    database: Database
+    policy: Policy
+    clock: Clock
+    shards: int
+
+    def settle(
+        self, cause: Cause, affected: Sequence[Affected], reached: Collection[str], progress: Progress | None = None
+    ) -> int:
+        """Give every node of `affected` its outcomes; answers how many nodes were settled by this call.
+
+        Args:
+            cause: the request.
+            affected: the nodes to settle now.
+            reached: every identity that the request reaches; a source among them supports nothing.
+            progress: told (nodes done, nodes in all) after each batch.
+        """
+        ordered = sorted(affected, key=lambda item: item.identity)
+        batches = list(chunks(ordered, SETTLE_ROWS))
+        settled = done = 0
+        with ThreadPoolExecutor(max_workers=WRITERS, thread_name_prefix="settle") as pool:
+            for batch, count in zip(
+                batches, pool.map(lambda batch: self._settle_batch(cause, batch, reached), batches), strict=True
+            ):
+                settled += count
+                done += len(batch)
+                if progress is not None:
+                    progress(done, len(ordered))
+        return settled
+
+    def _settle_batch(self, cause: Cause, batch: Sequence[Affected], reached: Collection[str]) -> int:
+        return self.database.transact(lambda statements: self._write_batch(statements, cause, batch, reached))
+
+    def _write_batch(
+        self, statements: Statements, cause: Cause, batch: Sequence[Affected], reached: Collection[str]
+    ) -> int:
+        depths = {item.identity: item.depth for item in batch}
+        rows = [{"identity": i, "outcomeId": outcome_id(cause.request_id, i, GRAPH_STORE)} for i in depths]
+        found = statements.run(
+            "lock_affected", rows=rows, edgeTypes=[edge.value for edge in cause.edge_types]
+        )[0].rows("facts")
+        fresh: list[_Settlement] = []
+        resumed: list[_Settlement] = []
+        for facts in map(facts_from_row, found):
+            settlement = self._settlement(cause, facts, depths[facts.identity], reached)
+            if facts.outcome is None:
+                fresh.append(settlement)
+            elif facts.outcome == DerivativeOutcome.RETAINED_UNDER_EXCEPTION and settlement.decision.change != "retain":
+                resumed.append(settlement)
+        if fresh:
+            statements.run("create_outcomes", requestId=cause.request_id, rows=[item.row for item in fresh])
+        if resumed:
+            statements.run("mark_outcomes_resumed", rows=[item.row for item in resumed])
+        entries = [entry for item in [*fresh, *resumed] for entry in item.exceptions]
+        if entries:
+            statements.run("create_exceptions", rows=entries)
+        return len(fresh) + len(resumed)
+
+    def _settlement(self, cause: Cause, facts: Facts, depth: int, reached: Collection[str]) -> _Settlement:
+        now = self.clock.now()
+        decision = decide(facts, self.policy, depth=depth, affected=reached, now=now)
+        outcomes = [_graph_outcome(cause, facts, depth, decision, now)]
+        outcomes += [self._store_outcome(cause, facts, depth, decision, store, now) for store in facts.stores]
+        row: dict[str, object] = {
+            "identity": facts.identity,
+            "change": decision.change,
+            "outcomes": outcomes,
+            "envelope": shell_envelope(facts.envelope) if facts.envelope and decision.change == "invalidate" else None,
+            "tombstone": {
+                "identity": facts.identity,
+                "deletedAt": now,
+                "reasonCode": cause.reason_code,
+                "policyRef": cause.policy_ref,
+            },
+        }
+        return _Settlement(decision, row, [_exception(cause, entry, decision, now) for entry in outcomes if _excepted(entry)])
+
+    def _store_outcome(
+        self, cause: Cause, facts: Facts, depth: int, decision: Decision, store_id: str, now: int
+    ) -> dict[str, object]:
+        """The copy in a store: kept with its record, due for a worker, or its owner's where nothing can delete there."""
+        entry = _outcome(cause, facts, depth, decision, store_id)
+        store = self.policy.store(store_id)
+        if decision.outcome is DerivativeOutcome.RETAINED_UNDER_EXCEPTION:
+            return entry | _settled(decision.outcome, decision.basis, now)
+        if store.connector is None:
+            return entry | _owned(store, now)
+        return entry | {
+            "state": OutcomeState.PENDING,
+            "shard": shard_of(facts.identity, self.shards),
+            "attempts": 0,
+            "nextAttemptAt": now,
+            "deadlineAt": now + store.retry.deadline_seconds * SECOND,
+        }
+
+
+@dataclass(frozen=True)
+class _Settlement:
+    decision: Decision
+    row: dict[str, object]
+    exceptions: list[dict[str, object]]
+
+
+def outcome_id(request_id: str, identity: str, store: str) -> str:
+    """The id of the one outcome of a request, identity and store."""
+    return derived_id("outcome", request_id, identity, store)
+
+
+def shard_of(identity: str, shards: int) -> int:
+    """The shard of work that a node's copies belong to."""
+    return int(derived_id("shard", identity)[:8], 16) % shards
+
+
+def _outcome(cause: Cause, facts: Facts, depth: int, decision: Decision, store: str) -> dict[str, object]:
+    return {
+        "outcomeId": outcome_id(cause.request_id, facts.identity, store),
+        "requestId": cause.request_id,
+        "identity": facts.identity,
+        "store": store,
+        "rule": decision.rule_id,
+        "depth": depth,
+        "witnessEdge": facts.witness_edge,
+        "witnessParent": facts.witness_parent,
+    }
+
+
+def _graph_outcome(cause: Cause, facts: Facts, depth: int, decision: Decision, now: int) -> dict[str, object]:
+    entry = _outcome(cause, facts, depth, decision, GRAPH_STORE)
+    return entry | _settled(decision.outcome, decision.basis, now)
+
+
+def _settled(outcome: DerivativeOutcome, basis: OutcomeBasis, now: int) -> dict[str, object]:
+    return {"outcome": outcome, "state": OutcomeState.SETTLED, "basis": basis, "decidedAt": now}
+
+
+def _owned(store: StorePolicy, now: int) -> dict[str, object]:
+    return {
+        "outcome": DerivativeOutcome.FAILED,
+        "state": OutcomeState.OWNED,
+        "basis": OutcomeBasis.STORE_ANSWER,
+        "reason": ReasonCode.STORE_UNAVAILABLE,
+        "ownerId": store.owner_id,
+        "decidedAt": now,
+    }
+
+
+def _excepted(entry: dict[str, object]) -> bool:
+    return entry.get("outcome") in {DerivativeOutcome.RETAINED_UNDER_EXCEPTION, DerivativeOutcome.FAILED}
+
+
+def _exception(cause: Cause, entry: dict[str, object], decision: Decision, now: int) -> dict[str, object]:
+    ground = decision.ground
+    if ground is None:
+        return exception_entry(
+            outcome_id=str(entry["outcomeId"]),
+            tenant_id=cause.tenant_id,
+            request_id=cause.request_id,
+            store=str(entry["store"]),
+            reason=str(entry["reason"]),
+            owner_id=str(entry["ownerId"]),
+            policy_ref=cause.policy_ref,
+            now=now,
+        )
+    return exception_entry(
+        outcome_id=str(entry["outcomeId"]),
+        tenant_id=cause.tenant_id,
+        request_id=cause.request_id,
+        store=str(entry["store"]),
+        reason=ground.exception_type,
+        owner_id=ground.owner_id,
+        policy_ref=ground.policy_ref,
+        now=now,
+        authority=ground.authority,
+        review_at=ground.review_at,
+    )
+
+
+def exception_entry(
+    *,
+    outcome_id: str,
+    tenant_id: str,
+    request_id: str,
+    store: str,
+    reason: str,
+    owner_id: str,
+    policy_ref: str,
+    now: int,
+    authority: str | None = None,
+    review_at: int | None = None,
+) -> dict[str, object]:
+    """A row for `create_exceptions` (EXC-01); a failure's authority is the inventory, and its review is due at once."""
+    return {
+        "outcomeId": outcome_id,
+        "exceptionId": exception_id(outcome_id),
+        "entry": {
+            "tenantId": tenant_id,
+            "requestId": request_id,
+            "store": store,
+            "reason": reason,
+            "ownerId": owner_id,
+            "policyRef": policy_ref,
+            "authority": authority or f"stores/{store}",
+            "reviewAt": now if review_at is None else review_at,
+            "enteredAt": now,
+            "state": "open",
+        },
+    }
+
+
+def exception_id(of_outcome: str) -> str:
+    """The id of the ledger entry of an outcome."""
+    return derived_id("exception", of_outcome)

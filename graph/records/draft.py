@@ -1,0 +1,240 @@
+"""From what a producer states to what will be stored: one place where a record takes its stored form."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Final
+
+from pydantic import JsonValue
+
+from graph.access import Caller
+from graph.clock import instant_to_text
+from graph.envelope import CONTENT_BYTES_MAX, NOT_APPLICABLE, SOURCES_MAX, Fault, RecordInput, SourceInput
+from graph.errors import InvalidInput, NotAuthorized, Oversized
+from graph.ids import IdentityKeys, Ids, derived_id, name_checked
+from graph.policy.model import Policy
+from graph.records.model import Draft, Known, Link
+from graph.records.rules import QUARANTINE_KIND, admission_faults, instants_of, texts_checked
+from graph.vocabulary import (
+    DERIVATION_EDGES,
+    DerivationType,
+    OperationType,
+    ReasonCode,
+    RecordClass,
+    RecordState,
+    Role,
+    Trust,
+)
+
+_OPERATION_OF: Final[Mapping[str, OperationType]] = {
+    DerivationType.OBSERVED: OperationType.OBSERVATION,
+    DerivationType.ASSERTED: OperationType.ASSERTION,
+    DerivationType.COMPUTED: OperationType.COMPUTATION,
+    DerivationType.MODEL_DERIVED: OperationType.MODEL_CALL,
+}
+_KEYED_FIELDS: Final = (("principalKey", "principalId"), ("sourceKey", "sourceId"))
+
+
+class Drafter:
+    """Turns inputs of one caller into drafts. Reads nothing and writes nothing."""
+
+    def __init__(self, caller: Caller, policy: Policy, keys: IdentityKeys, ids: Ids, now: int) -> None:
+        self._caller = caller
+        self._policy = policy
+        self._keys = keys
+        self._ids = ids
+        self._now = now
+
+    def draft(self, index: int, record: RecordInput, *, repeat_key: str | None = None) -> Draft:
+        """The stored form of one record.
+
+        Args:
+            index: its place in the call, to tell verdicts apart.
+            record: what the producer states.
+            repeat_key: for a record without a name, a key by which a repeated call meets the same record.
+
+        Raises:
+            Refused: malformed beyond quarantine (bad instant, unknown kind, unencodable text, too large, foreign tenant).
+        """
+        stated = record.stated()
+        texts_checked(stated)
+        instants = instants_of(stated)
+        self._tenant_checked(stated)
+        faults = tuple(admission_faults(record, self._policy))
+        envelope = self._envelope(record, stated, faults)
+        identity = self._identity(record, repeat_key)
+        links = self._links(record)
+        envelope["recordId"] = identity
+        return Draft(
+            index=index,
+            identity=identity,
+            record_class=str(envelope["class"]),
+            kind=str(envelope["kind"]),
+            state=RecordState.QUARANTINED if faults else RecordState.ACTIVE,
+            properties=self._properties(record, envelope, instants, quarantined=bool(faults)),
+            envelope=envelope,
+            links=links,
+            supersedes=None if faults else self._older(record),
+            stores=self._stores(record),
+            operation=self._operation(record, stated),
+            faults=faults,
+        )
+
+    def _tenant_checked(self, stated: Mapping[str, JsonValue]) -> None:
+        tenant_id = stated.get("tenantId")
+        if tenant_id not in (None, "", self._caller.tenant_id):
+            raise NotAuthorized("that tenant is not the caller's", code=ReasonCode.REQUESTER_UNAUTHORIZED)
+
+    def _identity(self, record: RecordInput, repeat_key: str | None) -> str:
+        if record.name is not None:
+            return self._keys.identity(self._caller.tenant_id, record.name, scope=record.scope)
+        if repeat_key is not None:
+            return self._keys.identity(self._caller.tenant_id, repeat_key, scope="\x1frepeat")
+        return self._ids.new()
+
+    def _envelope(
+        self, record: RecordInput, stated: Mapping[str, JsonValue], faults: tuple[Fault, ...]
+    ) -> dict[str, JsonValue]:
+        envelope: dict[str, JsonValue] = {key: value for key, value in stated.items() if key != "supersedes"}
+        if faults:
+            envelope["stated"] = dict(envelope)
+            envelope["quarantineReasons"] = [{"code": fault.code, "field": fault.field} for fault in faults]
+            envelope |= {"class": RecordClass.ARTIFACT, "kind": QUARANTINE_KIND, "trust": Trust.UNTRUSTED_TEXT}
+            envelope["tenantId"] = self._caller.tenant_id
+        if record.name is not None:
+            envelope |= {"name": record.name, "scope": record.scope}
+        envelope["recordedAt"] = instant_to_text(self._now)
+        envelope["version"] = 1
+        envelope["contextEligible"] = []
+        envelope["memoryDecision"] = []
+        envelope["fingerprint"] = self._keys.fingerprint(self._caller.tenant_id, _canonical(record))
+        return envelope
+
+    def _properties(
+        self,
+        record: RecordInput,
+        envelope: Mapping[str, JsonValue],
+        instants: Mapping[str, int | None],
+        *,
+        quarantined: bool,
+    ) -> dict[str, object]:
+        properties: dict[str, object] = {
+            "tenantId": self._caller.tenant_id,
+            "class": envelope["class"],
+            "kind": envelope["kind"],
+            "state": RecordState.QUARANTINED if quarantined else RecordState.ACTIVE,
+            "permissions": [f"role:{Role.REVIEWER}"] if quarantined else _list(record.permissions),
+            "purposes": sorted(self._policy.purposes) if quarantined else _list(record.purpose),
+            "observedAt": instants["observedAt"],
+            "expiresAt": instants["expiresAt"],
+            "content": _content(record),
+        }
+        for key, field in _KEYED_FIELDS:
+            value = envelope.get(field)
+            if isinstance(value, str) and value not in ("", NOT_APPLICABLE):
+                properties[key] = self._keys.lookup(self._caller.tenant_id, field, name_checked(value))
+        return properties
+
+    def _links(self, record: RecordInput) -> tuple[Link, ...]:
+        if len(record.sources) > SOURCES_MAX:
+            raise Oversized("too many sources", code=ReasonCode.LIMIT_EXCEEDED, details={"limit": "SOURCES_MAX"})
+        links = {Link(self.source_identity(source, record.scope), source.edge): None for source in record.sources}
+        return tuple(links)
+
+    def source_identity(self, source: SourceInput, scope: str) -> str:
+        """The identity that a source names: by id, or by name in the record's scope or in its own."""
+        if (source.record_id is None) == (source.name is None):
+            raise InvalidInput("a source gives either recordId or name", code=ReasonCode.MALFORMED_INPUT)
+        if source.name is not None:
+            name_scope = scope if source.scope is None else source.scope
+            return self._keys.identity(self._caller.tenant_id, source.name, scope=name_scope)
+        return str(source.record_id)
+
+    def _older(self, record: RecordInput) -> str | None:
+        return None if record.supersedes in (None, "", NOT_APPLICABLE) else record.supersedes
+
+    def _stores(self, record: RecordInput) -> tuple[Mapping[str, str], ...]:
+        stores: list[Mapping[str, str]] = []
+        for store in record.stores:
+            self._policy.store(store.store_id)
+            stores.append({"storeId": store.store_id, "locator": name_checked(store.locator)})
+        return tuple(stores)
+
+    def _operation(self, record: RecordInput, stated: Mapping[str, JsonValue]) -> dict[str, object]:
+        given = record.operation.operation_id if record.operation else None
+        kind = _OPERATION_OF.get(str(stated.get("derivationType")), OperationType.IMPORT)
+        tenant_id = self._caller.tenant_id
+        return {
+            "operationId": derived_id(tenant_id, self._keys.lookup(tenant_id, "operationId", given))
+            if given
+            else self._ids.new(),
+            "type": record.operation.type if record.operation else kind,
+            "producerId": stated.get("producerId"),
+            "producerVersion": stated.get("producerVersion"),
+            "method": stated.get("inferenceMethod"),
+            "at": self._now,
+            "actorKey": self._keys.lookup(tenant_id, "principalId", self._caller.principal_id),
+        }
+
+
+def completed(draft: Draft, known: Mapping[str, Known]) -> dict[str, object]:
+    """The row that the graph stores: the draft with what it inherits from its sources.
+
+    Freshness and expiry are the earliest of the record's own and its sources' (a derivative never looks fresher than
+    what it rests on), the kinds of origin at the roots are carried along, and the version counts on from the older one.
+    """
+    sources = [known[link.identity] for link in draft.links if link.edge in DERIVATION_EDGES]
+    envelope = dict(draft.envelope)
+    inherited = frozenset[str]().union(*(source.origins for source in sources))
+    own = envelope.get("derivationType")
+    envelope["origins"] = sorted(inherited or ({own} if isinstance(own, str) else set()))
+    if draft.supersedes is not None:
+        envelope["version"] = known[draft.supersedes].version + 1
+    properties = {
+        **draft.properties,
+        "identity": draft.identity,
+        "observedAt": _earliest(draft.properties["observedAt"], *(source.observed_at for source in sources)),
+        "expiresAt": _earliest(draft.properties["expiresAt"], *(source.expires_at for source in sources)),
+        "envelope": json.dumps(envelope, separators=(",", ":"), sort_keys=True),
+    }
+    return {
+        "index": draft.index,
+        "identity": draft.identity,
+        "properties": {key: value for key, value in properties.items() if value is not None},
+        "links": [
+            {"identity": link.identity, "edge": link.edge.value, "derives": link.edge in DERIVATION_EDGES}
+            for link in draft.links
+        ],
+        "supersedes": [draft.supersedes] if draft.supersedes else [],
+        "stores": [dict(store) for store in draft.stores],
+        "operation": dict(draft.operation),
+    }
+
+
+def _earliest(*instants: object) -> int | None:
+    return min((instant for instant in instants if isinstance(instant, int)), default=None)
+
+
+def _list(value: list[str] | str | None) -> list[str]:
+    return sorted(set(value)) if isinstance(value, list) else []
+
+
+def _canonical(record: RecordInput) -> bytes:
+    return json.dumps(record.model_dump(mode="json", by_alias=True), sort_keys=True, allow_nan=True).encode()
+
+
+def _content(record: RecordInput) -> str | None:
+    if record.content is None:
+        return None
+    try:
+        text = json.dumps(record.content, separators=(",", ":"), allow_nan=False)
+    except ValueError:
+        raise InvalidInput("content is not JSON: NaN and infinities have no form", code=ReasonCode.MALFORMED_INPUT) from None
+    if len(text) > CONTENT_BYTES_MAX:
+        raise Oversized(
+            "content is too large for the graph: register it in a store and give its locator",
+            code=ReasonCode.LIMIT_EXCEEDED,
+            details={"limit": "CONTENT_BYTES_MAX", "max": CONTENT_BYTES_MAX},
+        )
+    return text

@@ -1,0 +1,121 @@
+"""What the records room takes and gives."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import cast
+
+from pydantic import JsonValue
+
+from graph.database.rows import Row
+from graph.envelope import Fault
+from graph.vocabulary import EdgeType, ReasonCode
+
+
+class RegisterStatus(StrEnum):
+    """What became of one record that was to be registered."""
+
+    CREATED = "created"
+    QUARANTINED = "quarantined"
+    UNCHANGED = "unchanged"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True)
+class RegisterResult:
+    """The verdict on one record; `details` name fields and ids, never content."""
+
+    status: RegisterStatus
+    identity: str
+    code: ReasonCode | None = None
+    details: Mapping[str, object] = field(default_factory=dict[str, object])
+
+
+@dataclass(frozen=True)
+class Link:
+    """One edge from a new record to an existing one."""
+
+    identity: str
+    edge: EdgeType
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A record that passed admission and waits for the graph: what will be stored, and what it hangs on."""
+
+    index: int
+    identity: str
+    record_class: str
+    kind: str
+    state: str
+    properties: Mapping[str, object]
+    envelope: Mapping[str, JsonValue]
+    links: tuple[Link, ...]
+    supersedes: str | None
+    stores: tuple[Mapping[str, str], ...]
+    operation: Mapping[str, object]
+    faults: tuple[Fault, ...]
+
+    @property
+    def touches(self) -> frozenset[str]:
+        """Every existing identity that the record hangs on."""
+        older = {self.supersedes} if self.supersedes else set[str]()
+        return frozenset({link.identity for link in self.links} | older)
+
+
+@dataclass(frozen=True)
+class Known:
+    """What the graph knows of one identity."""
+
+    identity: str
+    is_tombstone: bool
+    fenced: bool = False
+    tenant_id: str = ""
+    record_class: str = ""
+    kind: str = ""
+    state: str = ""
+    purposes: frozenset[str] = frozenset()
+    permissions: frozenset[str] = frozenset()
+    observed_at: int | None = None
+    expires_at: int | None = None
+    envelope: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+
+    @property
+    def version(self) -> int:
+        """Its place in the chain of versions."""
+        value = self.envelope.get("version")
+        return value if isinstance(value, int) else 1
+
+    @property
+    def origins(self) -> frozenset[str]:
+        """The kinds of origin at the roots of what it was derived from."""
+        value = self.envelope.get("origins")
+        return frozenset(str(item) for item in value) if isinstance(value, list) else frozenset()
+
+
+def known_from_row(row: Row) -> Known:
+    """Read one entry of `list_identities`."""
+    if row.truth("isTombstone"):
+        return Known(row.text("identity"), is_tombstone=True)
+    return Known(
+        identity=row.text("identity"),
+        is_tombstone=False,
+        fenced=row.truth("fenced"),
+        tenant_id=row.text("tenantId"),
+        record_class=row.text("class"),
+        kind=row.text("kind"),
+        state=row.text("state"),
+        purposes=frozenset(row.texts("purposes")),
+        permissions=frozenset(row.texts("permissions")),
+        observed_at=row.number_or_none("observedAt"),
+        expires_at=row.number_or_none("expiresAt"),
+        envelope=envelope_from_text(row.text("envelope")),
+    )
+
+
+def envelope_from_text(text: str) -> dict[str, JsonValue]:
+    """Read a stored envelope."""
+    return cast("dict[str, JsonValue]", json.loads(text))

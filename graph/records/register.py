@@ -1,0 +1,178 @@
+"""Registering records: the only way an edge of a new record comes to be (the fence, design 3.1).
+
+Two round trips: what the graph knows of the identities involved (immutable parts decide tenant, kinds and audience),
+then one statement that write-locks what the records hang on, reads the mutable parts again under the locks, and creates.
+A deletion fences by writing to the same nodes, so one of the two comes first and no derivative escapes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from graph.access import Caller
+from graph.clock import Clock
+from graph.database.database import ConstraintViolated, Database
+from graph.envelope import RecordInput
+from graph.errors import Blocked, Conflict, Refused
+from graph.ids import IdentityKeys, Ids
+from graph.policy.model import Policy
+from graph.records.draft import Drafter, completed
+from graph.records.model import Draft, Known, RegisterResult, RegisterStatus, known_from_row
+from graph.records.rules import cycle_among, links_checked
+from graph.vocabulary import ReasonCode, RecordState, Role
+
+BATCH_ROWS_MAX: Final = 1_000
+_RACES_MAX: Final = 5
+
+
+@dataclass(frozen=True)
+class Registrar:
+    """Registers records in the graph."""
+
+    database: Database
+    policy: Policy
+    keys: IdentityKeys
+    clock: Clock
+    ids: Ids
+
+    def register(
+        self, records: Sequence[RecordInput], caller: Caller, *, repeat_keys: Sequence[str | None] = ()
+    ) -> list[RegisterResult]:
+        """Register up to `BATCH_ROWS_MAX` records; each gets a verdict of its own, in order.
+
+        Records of one call may name one another as sources, in any order. A repeat of a record that is there already,
+        the same in every part, is `unchanged`; anything else under its name is refused (`RECORD_IMMUTABLE`).
+
+        Args:
+            records: what the producer states.
+            caller: who registers; needs the role producer.
+            repeat_keys: for records without a name, keys by which a repeated call meets the same records.
+
+        Raises:
+            NotAuthorized: the caller is no producer.
+            Unavailable: the database does not answer; the same call may be repeated.
+        """
+        caller.demand(Role.PRODUCER)
+        if len(records) > BATCH_ROWS_MAX:
+            raise ValueError(f"at most {BATCH_ROWS_MAX} records in one call")
+        drafter = Drafter(caller, self.policy, self.keys, self.ids, self.clock.now())
+        keys = [*repeat_keys, *([None] * (len(records) - len(repeat_keys)))]
+        verdicts: dict[int, RegisterResult] = {}
+        drafts: list[Draft] = []
+        for index, (record, key) in enumerate(zip(records, keys, strict=True)):
+            try:
+                drafts.append(drafter.draft(index, record, repeat_key=key))
+            except Refused as error:
+                verdicts[index] = _refused("", error)
+        for wave in _waves(drafts, verdicts):
+            self._register_wave(wave, caller, verdicts)
+        return [verdicts[index] for index in range(len(records))]
+
+    def _register_wave(self, wave: Sequence[Draft], caller: Caller, verdicts: dict[int, RegisterResult]) -> None:
+        left = list(wave)
+        for _ in range(_RACES_MAX):
+            known = self._known(left)
+            ready = [draft for draft in left if self._is_ready(draft, known, caller, verdicts)]
+            if not ready:
+                return
+            created = self._create(ready, known)
+            for draft in ready:
+                if draft.index in created:
+                    verdicts[draft.index] = _created(draft)
+            left = [draft for draft in ready if draft.index not in created]
+            if not left:
+                return
+        for draft in left:
+            error = Conflict("what it hangs on keeps changing; try again", code=ReasonCode.STATE_CONFLICT)
+            verdicts[draft.index] = _refused(draft.identity, error)
+
+    def _known(self, drafts: Iterable[Draft]) -> dict[str, Known]:
+        wanted = {draft.identity for draft in drafts}.union(*(draft.touches for draft in drafts))
+        rows = self.database.read("list_identities", identities=sorted(wanted))
+        return {known.identity: known for known in map(known_from_row, rows[0].rows("known"))}
+
+    def _is_ready(
+        self, draft: Draft, known: Mapping[str, Known], caller: Caller, verdicts: dict[int, RegisterResult]
+    ) -> bool:
+        try:
+            if (existing := known.get(draft.identity)) is not None:
+                verdicts[draft.index] = _repeated(draft, existing)
+                return False
+            links_checked(draft, known, self.policy, frozenset(caller.tenants))
+        except Refused as error:
+            verdicts[draft.index] = _refused(draft.identity, error)
+            return False
+        return True
+
+    def _create(self, drafts: Sequence[Draft], known: Mapping[str, Known]) -> frozenset[int]:
+        locks = sorted(frozenset[str]().union(*(draft.touches for draft in drafts)))
+        rows = [completed(draft, known) for draft in drafts]
+        try:
+            return frozenset(self.database.write("create_records", locks=locks, rows=rows)[0].numbers("created"))
+        except ConstraintViolated:
+            # Somebody else created one of these identities in this moment: look again, and judge each by itself.
+            return frozenset()
+
+
+def _created(draft: Draft) -> RegisterResult:
+    if draft.state == RecordState.QUARANTINED:
+        reasons = [{"code": fault.code.value, "field": fault.field} for fault in draft.faults]
+        return RegisterResult(
+            RegisterStatus.QUARANTINED, draft.identity, draft.faults[0].code, {"quarantineReasons": reasons}
+        )
+    return RegisterResult(RegisterStatus.CREATED, draft.identity)
+
+
+def _repeated(draft: Draft, existing: Known) -> RegisterResult:
+    if existing.is_tombstone:
+        raise Blocked("this record was deleted", code=ReasonCode.TOMBSTONE_BLOCKED)
+    if existing.fenced:
+        raise Blocked("this record is being deleted", code=ReasonCode.SOURCE_FENCED)
+    if existing.envelope.get("fingerprint") != draft.envelope["fingerprint"]:
+        raise Conflict(
+            "another record has this name; a change is a new version that supersedes it",
+            code=ReasonCode.RECORD_IMMUTABLE,
+        )
+    return RegisterResult(RegisterStatus.UNCHANGED, draft.identity)
+
+
+def _refused(identity: str, error: Refused) -> RegisterResult:
+    return RegisterResult(
+        RegisterStatus.REFUSED, identity, error.code, {**error.details, "message": error.message}
+    )
+
+
+def _waves(drafts: Sequence[Draft], verdicts: dict[int, RegisterResult]) -> Iterable[list[Draft]]:
+    """Group drafts so that each comes after those of the same call that it hangs on; cycles get their refusal.
+
+    A second draft with the identity of an earlier one, or superseding what an earlier one supersedes, comes in a later
+    wave, where it meets what the first one made.
+    """
+    waiting = list(drafts)
+    while waiting:
+        unborn = {draft.identity for draft in waiting}
+        wave: list[Draft] = []
+        taken: set[str] = set()
+        later: list[Draft] = []
+        for draft in waiting:
+            claims = {draft.identity, draft.supersedes or draft.identity}
+            if (draft.touches - {draft.identity}) & unborn or claims & taken:
+                later.append(draft)
+            else:
+                wave.append(draft)
+                taken |= claims
+        if not wave:
+            _refuse_cycles(waiting, unborn, verdicts)
+            return
+        yield wave
+        waiting = later
+
+
+def _refuse_cycles(waiting: Sequence[Draft], unborn: set[str], verdicts: dict[int, RegisterResult]) -> None:
+    hangs_on = {draft.identity: draft.touches & unborn for draft in waiting}
+    cycle = cycle_among({identity: touched for identity, touched in hangs_on.items() if touched})
+    for draft in waiting:
+        error = Conflict("derivation has no cycles", code=ReasonCode.DERIVATION_CYCLE, details={"cycle": cycle})
+        verdicts[draft.index] = _refused(draft.identity, error)

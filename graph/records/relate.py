@@ -1,0 +1,59 @@
+"""Joining two records that exist by a relation. Derivation comes only with the derivative's own registration."""
+
+from __future__ import annotations
+
+from graph.access import Caller
+from graph.database.database import Database
+from graph.errors import Blocked, InvalidInput, NotFound
+from graph.policy.model import Policy
+from graph.records.model import Known, known_from_row
+from graph.vocabulary import RELATION_EDGES, EdgeType, ReasonCode, Role
+
+
+def relate(database: Database, policy: Policy, caller: Caller, identity: str, edge: EdgeType, target: str) -> None:
+    """Draw `edge` from `identity` to `target`; drawing it again changes nothing.
+
+    Args:
+        database: the graph.
+        policy: which edges may join which kinds.
+        caller: who draws it; needs the role producer, and both records in its tenants.
+        identity: the record that the edge starts from.
+        edge: a relation other than `SUPERSEDES`.
+        target: the record that the edge leads to.
+
+    Raises:
+        InvalidInput: the edge is no relation, or does not join these kinds.
+        NotFound: one of the records is not there for this caller.
+        Blocked: one of them was deleted or is being deleted.
+    """
+    caller.demand(Role.PRODUCER)
+    if edge not in RELATION_EDGES or edge is EdgeType.SUPERSEDES:
+        raise InvalidInput(
+            "only a relation joins records that exist",
+            code=ReasonCode.EDGE_ENDS_NOT_ALLOWED,
+            details={"edge": edge.value},
+        )
+    ends = _ends(database, caller, identity, target)
+    if not policy.edge(edge).allows(ends[0].kind, ends[1].kind):
+        raise InvalidInput(
+            "this edge does not join these kinds", code=ReasonCode.EDGE_ENDS_NOT_ALLOWED, details={"edge": edge.value}
+        )
+    rows = database.write(
+        "merge_relation", locks=sorted({identity, target}), identity=identity, target=target, edge=edge.value
+    )
+    if rows[0].number("joined") == 0:
+        raise Blocked("a record is being deleted", code=ReasonCode.SOURCE_FENCED)
+
+
+def _ends(database: Database, caller: Caller, *identities: str) -> list[Known]:
+    rows = database.read("list_identities", identities=sorted(set(identities)))
+    known = {item.identity: item for item in map(known_from_row, rows[0].rows("known"))}
+    ends: list[Known] = []
+    for identity in identities:
+        end = known.get(identity)
+        if end is not None and end.is_tombstone:
+            raise Blocked("a record was deleted", code=ReasonCode.TOMBSTONE_BLOCKED, details={"recordId": identity})
+        if end is None or end.tenant_id not in caller.tenants:
+            raise NotFound("no such record", code=ReasonCode.NOT_FOUND, details={"recordId": identity})
+        ends.append(end)
+    return ends

@@ -1,0 +1,238 @@
+"""Pure decisions about records: what a stated envelope lacks, and whether it may hang on what it names."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from pydantic import JsonValue
+
+from graph.clock import instant_from_text
+from graph.envelope import (
+    INSTANT_FIELDS,
+    NOT_APPLICABLE,
+    Fault,
+    RecordInput,
+    blank_faults,
+    inference_faults,
+    tool_faults,
+)
+from graph.errors import Blocked, Conflict, InvalidInput, NotAuthorized, NotFound, Refused
+from graph.ids import name_checked
+from graph.policy.model import Policy
+from graph.records.model import Draft, Known
+from graph.vocabulary import (
+    CONTROL_EDGES,
+    DERIVATION_EDGES,
+    DerivationType,
+    EdgeType,
+    ReasonCode,
+    RecordClass,
+    RecordState,
+    ReviewState,
+    Trust,
+)
+
+QUARANTINE_KIND: Final = "quarantined_object"
+# Derivation by observing or capturing; every other derivation edge says that something was worked out.
+_OBSERVING_EDGES: Final = frozenset({EdgeType.OBSERVED_FROM, EdgeType.BACKED_UP_FROM, EdgeType.EXPORTED_FROM})
+_WORKED_OUT: Final = frozenset({DerivationType.COMPUTED.value, DerivationType.MODEL_DERIVED.value})
+
+
+def admission_faults(record: RecordInput, policy: Policy) -> list[Fault]:
+    """Every demand of its class that a record does not meet; any fault means quarantine (CLS-08, ENV-05)."""
+    stated = record.stated()
+    try:
+        record_class = RecordClass(str(stated.get("class", "")))
+    except ValueError:
+        return [Fault(ReasonCode.MISSING_CLASS, "class")]
+    if not stated.get("kind"):
+        return [Fault(ReasonCode.MISSING_CLASS, "kind")]
+    if policy.kind(str(stated["kind"])).record_class is not record_class:
+        return [Fault(ReasonCode.MISSING_CLASS, "class")]
+    if record_class is RecordClass.SCRATCH and _lacks(stated, "runId", "expiresAt"):
+        return [Fault(ReasonCode.MISSING_RUN_SCOPE, "runId" if _lacks(stated, "runId") else "expiresAt")]
+    demands = policy.class_policy(record_class)
+    operation = record.operation.type if record.operation else None
+    return [
+        *blank_faults(stated, demands.required, demands.may_be_not_applicable),
+        *tool_faults(stated, operation),
+        *inference_faults(stated),
+        *_unknown_values(stated, policy),
+        *_missing_sources(record, stated),
+    ]
+
+
+def _lacks(stated: Mapping[str, JsonValue], *fields: str) -> bool:
+    return any(stated.get(field) in (None, "", NOT_APPLICABLE) for field in fields)
+
+
+def _unknown_values(stated: Mapping[str, JsonValue], policy: Policy) -> list[Fault]:
+    enums = (
+        ("derivationType", frozenset(DerivationType), ReasonCode.ENVELOPE_INCOMPLETE),
+        ("trust", frozenset(Trust), ReasonCode.MISSING_TRUST_LABEL),
+        ("reviewState", frozenset(ReviewState), ReasonCode.ENVELOPE_INCOMPLETE),
+        ("ownerId", frozenset(policy.owners), ReasonCode.MISSING_OWNER),
+        ("retentionClass", frozenset(policy.retention_classes), ReasonCode.ENVELOPE_INCOMPLETE),
+    )
+    faults = [Fault(code, field) for field, allowed, code in enums if not _is_one_of(stated.get(field), allowed)]
+    purposes = stated.get("purpose")
+    if isinstance(purposes, list) and not policy.purposes.issuperset(str(purpose) for purpose in purposes):
+        faults.append(Fault(ReasonCode.MISSING_PURPOSE, "purpose"))
+    return faults
+
+
+def _is_one_of(value: JsonValue, allowed: frozenset[str]) -> bool:
+    return value in (None, "", NOT_APPLICABLE) or value in allowed
+
+
+def _missing_sources(record: RecordInput, stated: Mapping[str, JsonValue]) -> list[Fault]:
+    """What was worked out was worked out from something, and names it."""
+    derived = any(source.edge in DERIVATION_EDGES for source in record.sources)
+    if stated.get("derivationType") in _WORKED_OUT and not derived:
+        return [Fault(ReasonCode.MISSING_PROVENANCE, "sources")]
+    return []
+
+
+def texts_checked(stated: Mapping[str, JsonValue]) -> None:
+    """Refuse text that not every store can hold exactly.
+
+    Raises:
+        InvalidInput: NUL or a lone surrogate (`NAME_NOT_ENCODABLE`), with the field.
+    """
+    for field, value in stated.items():
+        for text in value if isinstance(value, list) else [value]:
+            if isinstance(text, str) and text:
+                try:
+                    name_checked(text)
+                except Refused as error:
+                    raise InvalidInput(error.message, code=error.code, details={"field": field}) from None
+
+
+def instants_of(stated: Mapping[str, JsonValue]) -> dict[str, int | None]:
+    """The instants of an envelope in microseconds; `not_applicable` is null.
+
+    Raises:
+        InvalidInput: an instant that is none, or has no zone (`MALFORMED_INPUT`), with the field.
+    """
+    instants: dict[str, int | None] = {}
+    for field in INSTANT_FIELDS:
+        value = stated.get(field)
+        if value in (None, "", NOT_APPLICABLE):
+            instants[field] = None
+            continue
+        try:
+            instants[field] = instant_from_text(str(value))
+        except InvalidInput as error:
+            raise InvalidInput(error.message, code=error.code, details={"field": field}) from None
+    return instants
+
+
+def links_checked(draft: Draft, known: Mapping[str, Known], policy: Policy, tenants: frozenset[str]) -> None:
+    """Whether a record may hang on everything that it names.
+
+    Args:
+        draft: the record.
+        known: what the graph knows of the identities that it touches.
+        policy: which edges may join which kinds.
+        tenants: the caller's tenant and the shared source scopes.
+
+    Raises:
+        Refused: the first demand that is not met, with the identity it fails on.
+    """
+    if draft.identity in draft.touches:
+        raise Conflict(
+            "a record cannot be derived from itself",
+            code=ReasonCode.DERIVATION_CYCLE,
+            details={"cycle": [draft.identity, draft.identity]},
+        )
+    sources = [(link.edge, _source_of(known, link.identity, tenants)) for link in draft.links]
+    if draft.state == RecordState.QUARANTINED:
+        # It serves nobody but a reviewer; its edges stand so that a deletion of a source reaches it.
+        return
+    for edge, source in sources:
+        _edge_checked(draft, edge, source, policy)
+    derived = [known[link.identity] for link in draft.links if link.edge in DERIVATION_EDGES]
+    _audience_checked(draft, derived)
+    if draft.supersedes is not None:
+        _supersession_checked(draft, _source_of(known, draft.supersedes, tenants), policy)
+
+
+def _source_of(known: Mapping[str, Known], identity: str, tenants: frozenset[str]) -> Known:
+    source = known.get(identity)
+    details = {"sourceId": identity}
+    if source is None:
+        raise NotFound("a source is not there", code=ReasonCode.SOURCE_NOT_FOUND, details=details)
+    if source.is_tombstone:
+        raise Blocked("a source was deleted", code=ReasonCode.TOMBSTONE_BLOCKED, details=details)
+    if source.tenant_id not in tenants:
+        # A foreign record and a missing one look alike to whoever may not know of it.
+        raise NotFound("a source is not there", code=ReasonCode.SOURCE_NOT_FOUND, details=details)
+    if source.fenced:
+        raise Blocked("a source is being deleted", code=ReasonCode.SOURCE_FENCED, details=details)
+    if source.state == RecordState.QUARANTINED:
+        raise Conflict("a source is in quarantine", code=ReasonCode.QUARANTINED_RECORD, details=details)
+    if source.state not in {RecordState.ACTIVE, RecordState.SUPERSEDED}:
+        raise Conflict("a source is not eligible", code=ReasonCode.SOURCE_NOT_ELIGIBLE, details=details)
+    return source
+
+
+def _edge_checked(draft: Draft, edge: EdgeType, source: Known, policy: Policy) -> None:
+    details = {"sourceId": source.identity, "edge": edge.value}
+    if edge in CONTROL_EDGES or edge is EdgeType.SUPERSEDES:
+        raise InvalidInput(
+            "this edge is not for producers to draw", code=ReasonCode.EDGE_ENDS_NOT_ALLOWED, details=details
+        )
+    if not policy.edge(edge).allows(draft.kind, source.kind):
+        raise InvalidInput(
+            "this edge does not join these kinds", code=ReasonCode.EDGE_ENDS_NOT_ALLOWED, details=details
+        )
+    observing = draft.envelope.get("derivationType") in {DerivationType.OBSERVED, DerivationType.ASSERTED}
+    if observing and edge in DERIVATION_EDGES and edge not in _OBSERVING_EDGES:
+        raise InvalidInput(
+            "what was worked out is not an observation", code=ReasonCode.OBSERVED_FROM_INFERENCE, details=details
+        )
+
+
+def _audience_checked(draft: Draft, sources: Iterable[Known]) -> None:
+    """A derivative is for no one and no purpose that one of its sources is not for (MEM, AMB-30)."""
+    permissions = frozenset(_texts(draft.properties["permissions"]))
+    purposes = frozenset(_texts(draft.properties["purposes"]))
+    for source in sources:
+        details = {"sourceId": source.identity}
+        if not permissions <= source.permissions or not purposes <= source.purposes:
+            raise NotAuthorized(
+                "the audience would be wider than a source's", code=ReasonCode.AUDIENCE_WIDENING, details=details
+            )
+
+
+def _supersession_checked(draft: Draft, older: Known, policy: Policy) -> None:
+    details = {"sourceId": older.identity}
+    if older.tenant_id != draft.properties["tenantId"]:
+        raise Conflict("a version belongs to its tenant", code=ReasonCode.TENANT_MIXING, details=details)
+    if older.state != RecordState.ACTIVE:
+        raise Conflict("that version has a successor", code=ReasonCode.SUPERSESSION_FORK, details=details)
+    if not policy.edge(EdgeType.SUPERSEDES).allows(draft.kind, older.kind):
+        raise InvalidInput(
+            "a version supersedes one of its kind", code=ReasonCode.EDGE_ENDS_NOT_ALLOWED, details=details
+        )
+
+
+def _texts(value: object) -> list[str]:
+    return [str(item) for item in value] if isinstance(value, list) else []
+
+
+def cycle_among(waiting: Mapping[str, frozenset[str]]) -> list[str]:
+    """A cycle in a graph where every node has an edge to another waiting node: the identities along it, first repeated.
+
+    Args:
+        waiting: identity → the waiting identities that it hangs on; none of the values is empty.
+    """
+    seen: dict[str, int] = {}
+    path: list[str] = []
+    node = min(waiting)
+    while node not in seen:
+        seen[node] = len(path)
+        path.append(node)
+        node = min(waiting[node])
+    return [*path[seen[node] :], node]

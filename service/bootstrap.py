@@ -1,0 +1,132 @@
+"""The one place where the parts are put together."""
+
+from __future__ import annotations
+
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+
+from graph.clock import Clock, SystemClock
+from graph.database.catalogue import default_query_folder, load_catalogue
+from graph.database.database import Database, RetryPolicy, open_database
+from graph.database.schema import apply_schema
+from graph.deletion.deletions import Deletions
+from graph.deletion.holds import Holds
+from graph.ids import IdentityKeys, Ids, SystemIds
+from graph.policy.loader import load_policy
+from graph.policy.model import Policy
+from graph.propagation.settle import Settler
+from graph.propagation.work import Work
+from graph.records.register import Registrar
+from service.connectors.files import FilesConnector
+from service.connectors.port import Connector
+from service.keys import check_identity_keys, load_identity_keys
+from service.local.server import LocalServer
+from service.settings import Settings
+
+
+@dataclass(frozen=True)
+class Application:
+    """Everything that a surface needs, built from one set of settings."""
+
+    settings: Settings
+    database: Database
+    policy: Policy
+    keys: IdentityKeys
+    clock: Clock
+    ids: Ids
+
+    @cached_property
+    def registrar(self) -> Registrar:
+        """Registers records."""
+        return Registrar(self.database, self.policy, self.keys, self.clock, self.ids)
+
+    @cached_property
+    def deletions(self) -> Deletions:
+        """Files, runs and accounts for deletions."""
+        settler = Settler(self.database, self.policy, self.clock, self.settings.shards)
+        return Deletions(self.database, self.policy, self.keys, self.clock, self.ids, settler)
+
+    @cached_property
+    def holds(self) -> Holds:
+        """Places and releases holds."""
+        return Holds(self.database, self.policy, self.keys, self.clock, self.ids)
+
+    @cached_property
+    def work(self) -> Work:
+        """The ledger of work in stores."""
+        return Work(self.database, self.policy, self.clock, self.ids, self.settings.lease_seconds)
+
+    @cached_property
+    def connectors(self) -> Mapping[str, Connector]:
+        """The stores that can be worked on from here, by id."""
+        return {"files": FilesConnector(self.settings.files_store_root)}
+
+    def prepare(self) -> None:
+        """Bring the database to the state that this code needs: schema, identity key, policy and stores.
+
+        Raises:
+            NotReady: the database belongs to another version or another identity key.
+        """
+        apply_schema(self.database, self.clock)
+        FilesConnector(self.settings.files_store_root).create()
+        check_identity_keys(self.database, self.keys)
+        self.database.write(
+            "merge_policy",
+            policyId=self.policy.policy_id,
+            digest=self.policy.digest,
+            ownerId=self.policy.header.owner_id,
+            at=self.clock.now(),
+            stores=[{"storeId": store.id, "ownerId": store.owner_id} for store in self.policy.stores.values()],
+        )
+
+
+def build_application(settings: Settings, database: Database) -> Application:
+    """Put an application together around an open database."""
+    return Application(
+        settings=settings,
+        database=database,
+        policy=load_policy(settings.policy_folder),
+        keys=load_identity_keys(settings.identity_key_file),
+        clock=SystemClock(),
+        ids=SystemIds(),
+    )
+
+
+@contextmanager
+def running_application(settings: Settings, *, local: LocalServer | None = None) -> Generator[Application]:
+    """An application on the server of the settings, prepared; closed at the end.
+
+    Args:
+        settings: with `neo4j_uri` that server is used; otherwise `local`, or the private server of the home folder,
+            is started where it does not run and left as it was found.
+        local: the private server to use.
+    """
+    if settings.neo4j_uri is not None:
+        with _application_at(
+            settings, settings.neo4j_uri, settings.neo4j_user, settings.neo4j_password.get_secret_value()
+        ) as application:
+            yield application
+        return
+    server = local or LocalServer(settings.home, heap=settings.neo4j_heap)
+    was_running = server.status().running
+    connection = server.start(owned=not was_running)
+    try:
+        with _application_at(settings, connection.uri, connection.user, connection.password) as application:
+            yield application
+    finally:
+        if not was_running:
+            server.stop()
+
+
+@contextmanager
+def _application_at(settings: Settings, uri: str, user: str, password: str) -> Generator[Application]:
+    retry = RetryPolicy(total_seconds=settings.retry_total_seconds)
+    database = open_database(uri, user, password, load_catalogue(default_query_folder()), retry)
+    try:
+        application = build_application(settings, database)
+        application.prepare()
+        yield application
+    finally:
+        database.close()

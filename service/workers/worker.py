@@ -1,0 +1,126 @@
+"""Workers: carry requests forward in the graph, and attempt what is due in the stores."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import Final
+
+import structlog
+
+from graph.errors import InvalidInput, SequelaError, Unavailable
+from graph.propagation.work import Answer, DueOutcome, Lease, Work, judge
+from service.bootstrap import Application
+from service.connectors.port import Connector, StoreUnavailable
+
+IDLE_SECONDS: Final = 0.5
+_log = structlog.get_logger("sequela.worker")
+
+
+@dataclass(frozen=True)
+class Worker:
+    """One worker. `holder` names it in leases; two workers never share a name."""
+
+    application: Application
+    holder: str
+
+    @property
+    def work(self) -> Work:
+        """The ledger of work."""
+        return self.application.work
+
+    def run_once(self) -> int:
+        """Advance every unfinished request, then attempt what is due; answers how much was done."""
+        done = self.advance_requests()
+        for store_id, connector in self.application.connectors.items():
+            for shard in range(self.application.settings.shards):
+                done += self.drain(store_id, connector, shard)
+        return done
+
+    def advance_requests(self) -> int:
+        """Advance every unfinished request; one that fails does not keep the others back."""
+        advanced = 0
+        for request_id in self.application.deletions.unfinished():
+            before = self.application.deletions.ledger.load(request_id).state
+            try:
+                after = self.application.deletions.advance(request_id).state
+            except Unavailable:
+                raise
+            except SequelaError as error:
+                _log.warning("request_not_advanced", requestId=request_id, code=error.code)
+                continue
+            advanced += before is not after
+        return advanced
+
+    def drain(self, store_id: str, connector: Connector, shard: int) -> int:
+        """Attempt what is due on one shard of a store under its lease; answers the number of attempts."""
+        lease = self.work.claim(store_id, shard, self.holder)
+        if lease is None:
+            return 0
+        touched: set[str] = set()
+        attempted = 0
+        for due in self.work.due(lease):
+            attempted += self._attempt(lease, due, connector)
+            touched.add(due.request_id)
+        for request_id in sorted(touched):
+            self.application.deletions.conclude(request_id)
+        return attempted
+
+    def _attempt(self, lease: Lease, due: DueOutcome, connector: Connector) -> bool:
+        attempt_id = self.work.begin(lease, due)
+        if attempt_id is None:
+            return False
+        answers = [_answer(connector, locator) for locator in due.locators]
+        verdict = judge(answers, attempts_before=due.attempts)
+        return self.work.complete(lease, due, attempt_id, verdict)
+
+
+def _answer(connector: Connector, locator: str) -> Answer:
+    try:
+        claim = connector.delete(locator)
+        return Answer(claim=claim, present=connector.is_present(locator))
+    except (StoreUnavailable, InvalidInput):
+        return Answer(claim=None, present=None, error=True)
+    except Exception:  # noqa: BLE001 - whatever a connector raises is a failed attempt, never an outcome
+        _log.exception("connector_failed")
+        return Answer(claim=None, present=None, error=True)
+
+
+class WorkerThreads:
+    """Worker threads inside a process: started, and stopped after the step that they are in."""
+
+    def __init__(self, application: Application, count: int) -> None:
+        self._application = application
+        self._stopping = threading.Event()
+        self._threads = [
+            threading.Thread(target=self._run, args=(f"{application.ids.new()}-{number}",), name=f"worker-{number}")
+            for number in range(count)
+        ]
+
+    def start(self) -> None:
+        """Start the threads."""
+        for thread in self._threads:
+            thread.start()
+
+    def stop(self) -> None:
+        """Let each thread end its step, and wait for it."""
+        self._stopping.set()
+        for thread in self._threads:
+            thread.join()
+
+    def _run(self, holder: str) -> None:
+        worker = Worker(self._application, holder)
+        while not self._stopping.is_set():
+            if not _step(worker):
+                self._stopping.wait(IDLE_SECONDS)
+
+
+def _step(worker: Worker) -> int:
+    try:
+        return worker.run_once()
+    except Unavailable as error:
+        _log.warning("worker_waits", code=error.code)
+    except Exception:  # noqa: BLE001 - a worker outlives a failed step; what it left is found again in the graph
+        _log.exception("worker_step_failed")
+    return 0
+

@@ -1,0 +1,91 @@
+"""What a person sees who asks for help, and what it costs."""
+
+import subprocess
+import sys
+
+import pytest
+import typer
+
+from service.cli.main import app
+
+
+def _paths(command, path=()):
+    yield path
+    for name, below in getattr(command, "commands", {}).items():
+        yield from _paths(below, (*path, name))
+
+
+PATHS = list(_paths(typer.main.get_command(app)))
+COMMANDS = {
+    "check", "db", "delete", "demo", "hold", "import", "key", "lineage", "outcomes", "policy", "receipt", "retry", "serve",
+    "show", "work",
+}  # fmt: skip
+GROUPS = {"db", "hold", "key", "policy"}
+
+
+def test_every_command_is_there():
+    assert {path[0] for path in PATHS if path} == COMMANDS
+    assert {path[1] for path in PATHS if path[:1] == ("db",) and len(path) == 2} == {
+        "start",
+        "stop",
+        "status",
+        "dump",
+        "load",
+        "path",
+        "schema",
+    }
+
+
+@pytest.mark.parametrize("path", PATHS, ids=" ".join)
+def test_help_of_every_command_explains_it_with_an_example(offline, path):
+    ended = offline(*path, "--help")
+    assert ended.code == 0
+    assert "Usage: sequela" in ended.out
+    if path and path[-1] not in GROUPS:
+        assert f"Example: sequela {' '.join(path)}" in ended.out or "Example: cd $(sequela db path)" in ended.out
+        assert "--json" in ended.out
+    assert ended.err == ""
+
+
+def test_overview_tells_the_exit_codes(offline):
+    told = " ".join(offline("--help").out.split())
+    for part in ("0 done", "1 no", "2 usage", "3 refused", "4 not available", "5 unfinished", "130 interrupted"):
+        assert part in told
+
+
+def test_help_loads_nothing_that_takes_long():
+    heavy = "{'neo4j', 'fastapi', 'pydantic', 'structlog', 'uvicorn', 'yaml', 'tenacity'}"
+    program = f"import sys, service.cli.main; print(sorted({heavy} & set(sys.modules)))"
+    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert told.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["nonsense"],
+        ["lineage", "a", "--name", "b"],
+        ["lineage", "a", "--direction", "sideways"],
+        ["delete"],
+        ["delete", "a", "--name", "b", "--yes"],
+        ["delete", "--principal", "p", "--yes"],
+        ["delete", "a", "--kind", "document", "--yes"],
+        ["delete", "a"],
+        ["hold", "place", "a"],
+        ["key", "create", "--role", "king", "--principal", "p", "--purpose", "maintenance"],
+        ["import", "no-such-file"],
+        ["db", "load"],
+    ],
+    ids=" ".join,
+)
+def test_a_wrong_call_ends_with_2_and_says_why(offline, arguments):
+    ended = offline(*arguments)
+    assert ended.code == 2
+    assert ended.out == ""
+    assert "Error" in ended.err
+
+
+def test_a_wrong_setting_is_named(offline):
+    ended = offline("db", "status", SEQUELA_PORT="many")
+    assert ended.code == 2
+    assert "SEQUELA_PORT" in ended.err

@@ -1,0 +1,47 @@
+"""`sequela import` of NDJSON."""
+
+import json
+
+from tests.support.records import stated
+
+
+def _file(tmp_path, *lines):
+    path = tmp_path / "records.ndjson"
+    path.write_text("".join(f"{line if isinstance(line, str) else json.dumps(line)}\n" for line in lines))
+    return path
+
+
+def test_each_line_has_its_result_and_the_last_line_is_the_summary(sequela, tmp_path):
+    path = _file(tmp_path, stated("a"), "{not json", stated("b", purpose=None), stated("c", kind="unheard-of"))
+    ended = sequela("import", path, "--json")
+    assert ended.code == 1
+    *results, last = ended.lines
+    assert [(one["line"], one["status"], one["code"]) for one in results] == [
+        (1, "created", None),
+        (2, "refused", "MALFORMED_INPUT"),
+        (3, "quarantined", "MISSING_PURPOSE"),
+        (4, "refused", "UNKNOWN_KIND"),
+    ]
+    assert last["summary"]["counts"] == {"created": 1, "quarantined": 1, "unchanged": 0, "refused": 2}
+
+
+def test_a_person_sees_the_problems_and_the_numbers(sequela, tmp_path):
+    path = _file(tmp_path, stated("a"), "{not json")
+    ended = sequela("import", path)
+    assert ended.code == 1
+    assert "MALFORMED_INPUT" in ended.out
+    assert "2 records: 1 created, 0 quarantined, 0 unchanged, 1 refused." in ended.out
+
+
+def test_standard_input_and_a_repeat(sequela, tmp_path):
+    line = json.dumps(stated("a"))
+    assert "1 created" in sequela("import", "-", given=line).out
+    again = sequela("import", "-", given=line)
+    assert again.code == 0
+    assert "1 unchanged" in again.out
+
+
+def test_options_of_the_other_format_are_a_wrong_call(offline, tmp_path):
+    path = _file(tmp_path)
+    assert offline("import", path, "--scope", "x").code == 2
+    assert offline("import", path, "--format", "prov-json", "--key", "x").code == 2
