@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Final, Literal
+from typing import Annotated, Final, Literal, cast
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue, StringConstraints
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, StringConstraints
 
+from graph.errors import Oversized
 from graph.vocabulary import DerivationType, EdgeType, OperationType, ReasonCode
 
 NOT_APPLICABLE: Final = "not_applicable"
@@ -21,9 +22,13 @@ STORES_MAX: Final = 16
 LIST_MAX: Final = 64
 TEXT_MAX: Final = 512
 CONTENT_BYTES_MAX: Final = 1_048_576
+CONTENT_DEPTH_MAX: Final = 64
+STATE_VERSION_MAX: Final = 2**63 - 1
 
 Short = Annotated[str, StringConstraints(max_length=TEXT_MAX)]
-Shorts = Annotated[list[Annotated[str, StringConstraints(min_length=1, max_length=TEXT_MAX)]], Field(max_length=LIST_MAX)]
+Shorts = Annotated[
+    list[Annotated[str, StringConstraints(min_length=1, max_length=TEXT_MAX)]], Field(max_length=LIST_MAX)
+]
 ShortsOrNotApplicable = Shorts | Literal["not_applicable"]
 
 # The code for a demanded field that is blank; every other field gives ENVELOPE_INCOMPLETE and its name.
@@ -41,6 +46,29 @@ MISSING_CODES: Final[Mapping[str, ReasonCode]] = {
 SERVICE_FIELDS: Final = ("recordId", "version", "recordedAt", "contextEligible", "memoryDecision")
 # What is read from the graph whenever the envelope is shown, so that it cannot drift from it.
 LIVE_FIELDS: Final = ("conflicts", "supersedes", "deletionState", "downstreamRefs")
+
+
+def _depth_checked(content: object) -> object:
+    """Content as it came, if its lists and objects are not nested deeper than `CONTENT_DEPTH_MAX`.
+
+    Raises:
+        Oversized: it is (`LIMIT_EXCEEDED`); raised past pydantic, which would tell a fault without the limit.
+    """
+    level, depth = [content], 0
+    while level := [item for item in level if isinstance(item, list | dict)]:
+        depth += 1
+        if depth > CONTENT_DEPTH_MAX:
+            raise Oversized(
+                "content is nested too deep",
+                code=ReasonCode.LIMIT_EXCEEDED,
+                details={"limit": "CONTENT_DEPTH_MAX", "max": CONTENT_DEPTH_MAX},
+            )
+        level = [child for item in level for child in _children(cast("list[object] | dict[str, object]", item))]
+    return content
+
+
+def _children(item: list[object] | dict[str, object]) -> list[object]:
+    return list(item.values()) if isinstance(item, dict) else item
 
 
 class _Model(BaseModel):
@@ -100,16 +128,17 @@ class RecordInput(_Model):
     task_family: Annotated[Short | None, Field(alias="taskFamily")] = None
     confidence: Short | None = None
     confirmed_at: Annotated[Short | None, Field(alias="confirmedAt")] = None
-    state_version: Annotated[int | None, Field(alias="stateVersion", ge=0)] = None
+    state_version: Annotated[int | None, Field(alias="stateVersion", ge=0, le=STATE_VERSION_MAX)] = None
     assembler_version: Annotated[Short | None, Field(alias="assemblerVersion")] = None
     responded_at: Annotated[Short | None, Field(alias="respondedAt")] = None
     arguments_hash: Annotated[Short | None, Field(alias="argumentsHash")] = None
     tool_version: Annotated[Short | None, Field(alias="toolVersion")] = None
     tool_call_id: Annotated[Short | None, Field(alias="toolCallId")] = None
-    sources: Annotated[list[SourceInput], Field(max_length=SOURCES_MAX)] = []
+    # Counted where the record is drafted, so that the refusal names the limit.
+    sources: Annotated[list[SourceInput], Field(json_schema_extra={"maxItems": SOURCES_MAX})] = []
     stores: Annotated[list[StoreInput], Field(max_length=STORES_MAX)] = []
     operation: OperationInput | None = None
-    content: JsonValue = None
+    content: Annotated[JsonValue, BeforeValidator(_depth_checked)] = None
 
     def stated(self) -> dict[str, JsonValue]:
         """The envelope fields as the caller stated them, by their public names; blanks are left out."""
@@ -139,24 +168,24 @@ def blank_faults(
         required: fields that need a value.
         may_be_not_applicable: fields that need a value or the explicit `not_applicable`.
     """
-    blank = [field for field in sorted(required | may_be_not_applicable) if _is_blank(stated.get(field))]
+    blank = [field for field in sorted(required | may_be_not_applicable) if is_blank(stated.get(field))]
     evaded = [field for field in sorted(required - may_be_not_applicable) if stated.get(field) == NOT_APPLICABLE]
     return [Fault(MISSING_CODES.get(field, ReasonCode.ENVELOPE_INCOMPLETE), field) for field in [*blank, *evaded]]
 
 
 def tool_faults(stated: Mapping[str, JsonValue], operation: OperationType | None) -> list[Fault]:
     """What a tool's result lacks of its four call fields (ENV-04)."""
-    is_tool_result = operation is OperationType.TOOL_CALL or any(not _is_blank(stated.get(f)) for f in TOOL_FIELDS)
+    is_tool_result = operation is OperationType.TOOL_CALL or any(not is_unstated(stated.get(f)) for f in TOOL_FIELDS)
     if not is_tool_result:
         return []
-    return [Fault(ReasonCode.ENVELOPE_INCOMPLETE, field) for field in TOOL_FIELDS if _is_blank(stated.get(field))]
+    return [Fault(ReasonCode.ENVELOPE_INCOMPLETE, field) for field in TOOL_FIELDS if is_unstated(stated.get(field))]
 
 
 def inference_faults(stated: Mapping[str, JsonValue]) -> list[Fault]:
     """A computed or model-derived record names its method (ENV-09)."""
     derived = stated.get("derivationType") in {DerivationType.COMPUTED, DerivationType.MODEL_DERIVED}
     method = stated.get("inferenceMethod")
-    if derived and (_is_blank(method) or method == NOT_APPLICABLE):
+    if derived and is_unstated(method):
         return [Fault(ReasonCode.ENVELOPE_INCOMPLETE, "inferenceMethod")]
     return []
 
@@ -166,5 +195,13 @@ def stored_faults(envelope: Mapping[str, JsonValue]) -> list[Fault]:
     return [Fault(ReasonCode.ENVELOPE_INCOMPLETE, field) for field in SERVICE_FIELDS if field not in envelope]
 
 
-def _is_blank(value: JsonValue) -> bool:
-    return value is None or value in ("", []) or (isinstance(value, str) and not value.strip())
+def is_blank(value: JsonValue) -> bool:
+    """Whether a field holds nothing: no value, no items, or nothing but white space."""
+    if isinstance(value, list):
+        return all(is_blank(item) for item in value)
+    return value is None or (isinstance(value, str) and not value.strip())
+
+
+def is_unstated(value: JsonValue) -> bool:
+    """Whether a field holds nothing, or says that it has no answer."""
+    return is_blank(value) or value == NOT_APPLICABLE

@@ -355,9 +355,9 @@ class ForbiddenContent(StrEnum):
     """What no context may hold (VOC-14)."""
 
     CREDENTIAL = "credential"
-    SECRET_OUTSIDE_APPROVED_SYSTEM = "secret_outside_approved_system"  # noqa: S105 - the name of a rule
+    SECRET_OUTSIDE_APPROVED_SYSTEM = "secret_outside_approved_system"
     EFFECT_CREDENTIAL = "effect_credential"
-    APPROVAL_TOKEN = "approval_token"  # noqa: S105 - the name of a rule
+    APPROVAL_TOKEN = "approval_token"
 
 
 class StoreKind(StrEnum):

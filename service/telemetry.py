@@ -1,19 +1,20 @@
 """Logs: one JSON object a line, made of fields on a list. What is not on the list is not written, whoever passes it.
 
 No content, no names, no bodies, no raw paths or queries, no exception messages: an exception is told by its type, its
-reason code and the place in the code. Two doors lead here: `event_log` for this code, and `capture_library_logs` for
-what libraries write through `logging`.
+reason code and the place in the code. `event_log` makes a log; `log_everything_to` makes it the only one of a process,
+for module loggers of structlog and for what libraries write through `logging`.
 """
 
 from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import MutableMapping
+from collections.abc import MutableMapping, Sequence
 from types import TracebackType
 from typing import Final, Protocol, TextIO, cast
 
 import structlog
+from structlog.typing import Processor
 
 from graph.clock import Clock, instant_to_text
 from graph.errors import SequelaError
@@ -23,10 +24,10 @@ Field = str | int | float | bool | None
 # Ids of our own, codes out of closed lists, counts and durations.
 FIELDS_ALLOWED: Final = frozenset(
     {
-        *("event", "level", "at", "request_id", "method", "route", "status", "code", "duration_ms"),
-        *("exception", "location", "logger", "deletion_id", "record_id", "outcome_id", "store_id", "key_id", "hold_id"),
+        *("event", "level", "at", "requestId", "method", "route", "status", "code", "duration_ms"),
+        *("exception", "location", "logger", "deletionId", "recordId", "outcomeId", "storeId", "keyId", "holdId"),
         *("units", "requests", "outcomes", "attempts", "lines", "created", "unchanged", "quarantined", "refused"),
-        *("host", "port", "workers", "state"),
+        *("host", "port", "workers", "shard", "state"),
     }
 )
 _OWN_PACKAGES: Final = ("graph.", "service.")
@@ -55,21 +56,40 @@ def event_log(clock: Clock, stream: TextIO | None = None) -> EventLog:
         clock: stamps each line.
         stream: where lines go; standard error where not given.
     """
-
-    def stamped(_logger: object, _method: str, event: MutableMapping[str, object]) -> MutableMapping[str, object]:
-        event["at"] = instant_to_text(clock.now())
-        return event
-
     log = structlog.wrap_logger(
         structlog.WriteLogger(stream or sys.stderr),
-        processors=[structlog.processors.add_log_level, stamped, _allowed, structlog.processors.JSONRenderer()],
+        processors=_processors(clock),
         wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
     )
     return cast("EventLog", log)
 
 
+def log_everything_to(clock: Clock, stream: TextIO | None = None) -> EventLog:
+    """Make one log the only log of this process: for module loggers and for libraries. For processes that serve."""
+    structlog.configure(
+        processors=_processors(clock),
+        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
+        logger_factory=structlog.WriteLoggerFactory(stream or sys.stderr),
+        cache_logger_on_first_use=False,
+    )
+    log = event_log(clock, stream)
+    logging.basicConfig(level=logging.WARNING, handlers=[_LibraryHandler(log)], force=True)
+    return log
+
+
+def _processors(clock: Clock) -> Sequence[Processor]:
+    def stamped(_logger: object, _method: str, event: MutableMapping[str, object]) -> MutableMapping[str, object]:
+        event["at"] = instant_to_text(clock.now())
+        return event
+
+    return [structlog.processors.add_log_level, stamped, _allowed, structlog.processors.JSONRenderer()]
+
+
 def _allowed(_logger: object, _method: str, event: MutableMapping[str, object]) -> MutableMapping[str, object]:
-    return {key: value for key, value in event.items() if key in FIELDS_ALLOWED}
+    given = event.get("exc_info")
+    error = given if isinstance(given, BaseException) else sys.exc_info()[1] if given else None
+    told = exception_fields(error) if error else {}
+    return {**{key: value for key, value in event.items() if key in FIELDS_ALLOWED}, **told}
 
 
 def exception_fields(error: BaseException) -> dict[str, Field]:
@@ -89,7 +109,7 @@ def _location(trace: TracebackType | None) -> str | None:
     return own or last
 
 
-class LibraryHandler(logging.Handler):
+class _LibraryHandler(logging.Handler):
     """Takes what libraries log: who, how loud and where in their code; their sentences may hold anything and go."""
 
     def __init__(self, log: EventLog) -> None:
@@ -102,8 +122,3 @@ class LibraryHandler(logging.Handler):
         fields: dict[str, Field] = {"logger": record.name, "location": f"{record.module}:{record.lineno}"}
         write = self._log.error if record.levelno >= logging.ERROR else self._log.warning
         write("library", **(fields | (exception_fields(error) if error else {})))
-
-
-def capture_library_logs(log: EventLog) -> None:
-    """Make `log` the only place that libraries log to, for a process that serves."""
-    logging.basicConfig(level=logging.WARNING, handlers=[LibraryHandler(log)], force=True)

@@ -4,10 +4,10 @@
 // access:  read
 // params:  identity STRING, tenants LIST<STRING>, purpose STRING, grants LIST<STRING>, states LIST<STRING>,
 //          tenantId STRING, neighboursMax INTEGER
-// returns: isTombstone BOOLEAN, deletedAt INTEGER, reasonCode STRING, policyRef STRING, tenantId STRING, class STRING,
+// returns: identity STRING, isTombstone BOOLEAN, deletedAt INTEGER, reasonCode STRING, policyRef STRING, tenantId STRING, class STRING,
 //          kind STRING, state STRING, fenced BOOLEAN, purposes LIST<STRING>, permissions LIST<STRING>,
 //          observedAt INTEGER, expiresAt INTEGER, envelope STRING, contradicts LIST<STRING>, supersedes LIST<STRING>,
-//          supersededBy LIST<STRING>, downstream LIST<STRING>, sources LIST<MAP>
+//          supersededBy LIST<STRING>, olderVersions INTEGER, downstream LIST<STRING>, sources LIST<MAP>
 // bound:   one row; downstream and sources hold at most neighboursMax of its own neighbours
 // plan:    NodeUniqueIndexSeek
 MATCH (n:Identity {identity: $identity})
@@ -15,7 +15,8 @@ WHERE (n:Record AND n.tenantId IN $tenants AND n.state IN $states AND $purpose I
        AND any(grant IN $grants WHERE grant IN n.permissions))
    OR (n:Tombstone AND EXISTS { (n)<-[:OUTCOME_FOR]-(:Outcome)<-[:HAS_OUTCOME]-(:Request {tenantId: $tenantId}) })
 RETURN
-  n:Tombstone AS isTombstone, n.deletedAt AS deletedAt, n.reasonCode AS reasonCode, n.policyRef AS policyRef,
+  n.identity AS identity, n:Tombstone AS isTombstone, n.deletedAt AS deletedAt, n.reasonCode AS reasonCode,
+  n.policyRef AS policyRef,
   n.tenantId AS tenantId, n.class AS class, n.kind AS kind, n.state AS state, n.fence IS NOT NULL AS fenced,
   n.purposes AS purposes, n.permissions AS permissions, n.observedAt AS observedAt, n.expiresAt AS expiresAt,
   n.envelope AS envelope,
@@ -24,8 +25,19 @@ RETURN
     WHERE m.tenantId IN $tenants AND $purpose IN m.purposes AND any(grant IN $grants WHERE grant IN m.permissions)
     RETURN DISTINCT m.identity
   } AS contradicts,
-  COLLECT { MATCH (n)-[:SUPERSEDES]->(m:Identity) RETURN m.identity } AS supersedes,
-  COLLECT { MATCH (n)<-[:SUPERSEDES]-(m:Identity) RETURN m.identity } AS supersededBy,
+  COLLECT {
+    MATCH (n)-[:SUPERSEDES]->(m:Identity)
+    WHERE m:Tombstone
+       OR (m.tenantId IN $tenants AND $purpose IN m.purposes AND any(grant IN $grants WHERE grant IN m.permissions))
+    RETURN m.identity
+  } AS supersedes,
+  COLLECT {
+    MATCH (n)<-[:SUPERSEDES]-(m:Identity)
+    WHERE m:Tombstone
+       OR (m.tenantId IN $tenants AND $purpose IN m.purposes AND any(grant IN $grants WHERE grant IN m.permissions))
+    RETURN m.identity
+  } AS supersededBy,
+  COUNT { (n)-[:SUPERSEDES]->() } AS olderVersions,
   COLLECT {
     MATCH (n)<-[:OBSERVED_FROM|SUMMARIZED_FROM|INFERRED_FROM|EMBEDDED_FROM|CACHED_FROM|COMPACTED_FROM|PROJECTED_FROM
               |PROPOSED_FROM|RENDERED_FROM|EXPORTED_FROM|LABELED_FROM|BACKED_UP_FROM]-(m:Record)

@@ -124,9 +124,7 @@ class Deletions:
         view = self.ledger.view(stored)
         if view.pending:
             failed = view.counts[DerivativeOutcome.FAILED] > view.owned_failures
-            self.ledger.move(
-                request_id, _REOPENED, DeletionState.RETRYING if failed else DeletionState.PROPAGATING
-            )
+            self.ledger.move(request_id, _REOPENED, DeletionState.RETRYING if failed else DeletionState.PROPAGATING)
             return
         now = self.clock.now()
         self._verify(stored, now)

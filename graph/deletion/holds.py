@@ -127,9 +127,7 @@ class Holds:
     def _not_placed(self, caller: Caller, key: str) -> NotFound | Conflict:
         """Why nothing was placed: the key belongs to something else, or a record is not there."""
         if self.database.read("get_idempotency_key", tenantId=caller.tenant_id, key=key):
-            return Conflict(
-                "this idempotency key was used for another request", code=ReasonCode.IDEMPOTENCY_KEY_REUSED
-            )
+            return Conflict("this idempotency key was used for another request", code=ReasonCode.IDEMPOTENCY_KEY_REUSED)
         return NotFound("one of these records is not there", code=ReasonCode.NOT_FOUND)
 
 

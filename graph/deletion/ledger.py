@@ -141,9 +141,7 @@ class Ledger:
         """SHA-256 over one line an outcome; see `build_receipt`."""
         digest, after = hashlib.sha256(), ""
         while True:
-            row = self.database.read(
-                "list_outcome_lines", requestId=request_id, after=after, rowsMax=LEDGER_ROWS
-            )[0]
+            row = self.database.read("list_outcome_lines", requestId=request_id, after=after, rowsMax=LEDGER_ROWS)[0]
             for line in row.texts("lines"):
                 digest.update(f"{line}\n".encode())
             last = row.text_or_none("last")

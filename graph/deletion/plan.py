@@ -6,8 +6,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-import rfc8785
-
+from graph.canonical import canonical_json
 from graph.database.database import Database
 from graph.deletion.model import PlannedOutcome, Preview
 from graph.policy.model import Policy
@@ -61,9 +60,7 @@ def _facts(
         yield facts, depths[facts.identity]
 
 
-def _planned(
-    facts: Facts, depth: int, policy: Policy, reached: frozenset[str], now: int
-) -> Iterator[PlannedOutcome]:
+def _planned(facts: Facts, depth: int, policy: Policy, reached: frozenset[str], now: int) -> Iterator[PlannedOutcome]:
     decision = decide(facts, policy, depth=depth, affected=reached, now=now)
     for store in (GRAPH_STORE, *facts.stores):
         outcome = decision.outcome
@@ -84,4 +81,4 @@ def _planned(
 
 def _digest(policy: Policy, items: Sequence[PlannedOutcome]) -> str:
     listed = [[item.identity, item.store, item.outcome, item.rule_id] for item in items]
-    return hashlib.sha256(rfc8785.dumps([policy.digest, listed])).hexdigest()
+    return hashlib.sha256(canonical_json([policy.digest, listed])).hexdigest()

@@ -6,12 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-import rfc8785
-
+from graph.canonical import canonical_json
 from graph.clock import instant_to_text
 from graph.deletion.model import RequestView
 from graph.policy.model import Policy
-from graph.vocabulary import DELETION_STATES_COMPLETE, DerivativeOutcome, DeletionState
+from graph.vocabulary import DELETION_STATES_COMPLETE, DeletionState, DerivativeOutcome
 
 RECEIPT_TYPE: Final = "sequela/deletion-receipt/v1"
 
@@ -68,7 +67,7 @@ def build_receipt(
         "boundary": policy.boundary_text,
         "storesOutOfBoundary": list(policy.stores_out_of_boundary),
     }
-    return rfc8785.dumps(receipt)
+    return canonical_json(receipt)
 
 
 def _store(store_id: str, counts: Sequence[OutcomeCount], policy: Policy) -> dict[str, object]:

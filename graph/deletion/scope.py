@@ -61,7 +61,9 @@ def _stated(database: Database, keys: IdentityKeys, caller: Caller, subject: Sub
     if subject.names is not None:
         return sorted({keys.identity(caller.tenant_id, name.name, scope=name.scope) for name in subject.names})
     if subject.principal_id is not None:
-        return _of(database, keys, caller, "list_records_by_principal", "principalId", subject.principal_id, subject.kinds)
+        return _of(
+            database, keys, caller, "list_records_by_principal", "principalId", subject.principal_id, subject.kinds
+        )
     return _of(database, keys, caller, "list_records_by_source", "sourceId", str(subject.source_id), subject.kinds)
 
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Final, TypeVar
 
-import rfc8785
 from pydantic import BaseModel, ValidationError
 
+from graph.canonical import canonical_json
 from graph.errors import PolicyInvalid
 from graph.policy.model import (
     BundleHeader,
@@ -75,7 +75,7 @@ def load_policy(folder: Path) -> Policy:
             details={"faults": named},
         )
     return Policy(
-        digest=hashlib.sha256(rfc8785.dumps(reading.trees)).hexdigest(),
+        digest=hashlib.sha256(canonical_json(reading.trees)).hexdigest(),
         header=draft.header,
         owners=draft.owners,
         classes={RecordClass(name): row for name, row in draft.classes.items()},

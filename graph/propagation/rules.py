@@ -51,9 +51,7 @@ def decide(facts: Facts, policy: Policy, *, depth: int, affected: Collection[str
     if rule.action is PropagationAction.DELETE:
         return Decision("delete", DerivativeOutcome.DELETED, rule.rule_id, OutcomeBasis.SETTLED_BY_THIS_REQUEST)
     if facts.state == RecordState.INVALIDATED:
-        return Decision(
-            "none", DerivativeOutcome.INVALIDATED, rule.rule_id, OutcomeBasis.SETTLED_BY_ANOTHER_REQUEST
-        )
+        return Decision("none", DerivativeOutcome.INVALIDATED, rule.rule_id, OutcomeBasis.SETTLED_BY_ANOTHER_REQUEST)
     return Decision("invalidate", DerivativeOutcome.INVALIDATED, rule.rule_id, OutcomeBasis.SETTLED_BY_THIS_REQUEST)
 
 

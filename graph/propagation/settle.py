@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from graph.clock import SECOND, Clock
@@ -60,16 +61,15 @@ class Settler:
         batches = list(chunks(ordered, SETTLE_ROWS))
         settled = done = 0
         with ThreadPoolExecutor(max_workers=WRITERS, thread_name_prefix="settle") as pool:
-            for batch, count in zip(
-                batches, pool.map(lambda batch: self._settle_batch(cause, batch, reached), batches), strict=True
-            ):
+            counts = pool.map(partial(self._settle_batch, cause, reached), batches)
+            for batch, count in zip(batches, counts, strict=True):
                 settled += count
                 done += len(batch)
                 if progress is not None:
                     progress(done, len(ordered))
         return settled
 
-    def _settle_batch(self, cause: Cause, batch: Sequence[Affected], reached: Collection[str]) -> int:
+    def _settle_batch(self, cause: Cause, reached: Collection[str], batch: Sequence[Affected]) -> int:
         return self.database.transact(lambda statements: self._write_batch(statements, cause, batch, reached))
 
     def _write_batch(
@@ -77,9 +77,9 @@ class Settler:
     ) -> int:
         depths = {item.identity: item.depth for item in batch}
         rows = [{"identity": i, "outcomeId": outcome_id(cause.request_id, i, GRAPH_STORE)} for i in depths]
-        found = statements.run(
-            "lock_affected", rows=rows, edgeTypes=[edge.value for edge in cause.edge_types]
-        )[0].rows("facts")
+        found = statements.run("lock_affected", rows=rows, edgeTypes=[edge.value for edge in cause.edge_types])[0].rows(
+            "facts"
+        )
         fresh: list[_Settlement] = []
         resumed: list[_Settlement] = []
         for facts in map(facts_from_row, found):
@@ -114,7 +114,9 @@ class Settler:
                 "policyRef": cause.policy_ref,
             },
         }
-        return _Settlement(decision, row, [_exception(cause, entry, decision, now) for entry in outcomes if _excepted(entry)])
+        return _Settlement(
+            decision, row, [_exception(cause, entry, decision, now) for entry in outcomes if _excepted(entry)]
+        )
 
     def _store_outcome(
         self, cause: Cause, facts: Facts, depth: int, decision: Decision, store_id: str, now: int

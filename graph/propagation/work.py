@@ -167,9 +167,7 @@ class Work:
             statements.run("create_exceptions", rows=[self._entry(due, store, changes, now)])
         return True
 
-    def _entry(
-        self, due: DueOutcome, store: StorePolicy, changes: dict[str, object], now: int
-    ) -> dict[str, object]:
+    def _entry(self, due: DueOutcome, store: StorePolicy, changes: dict[str, object], now: int) -> dict[str, object]:
         return exception_entry(
             outcome_id=due.outcome_id,
             tenant_id=due.tenant_id,

@@ -10,10 +10,11 @@ from pydantic import JsonValue
 
 from graph.access import Caller
 from graph.clock import instant_to_text
-from graph.envelope import CONTENT_BYTES_MAX, NOT_APPLICABLE, SOURCES_MAX, Fault, RecordInput, SourceInput
+from graph.envelope import CONTENT_BYTES_MAX, SOURCES_MAX, Fault, RecordInput, SourceInput, is_unstated
 from graph.errors import InvalidInput, NotAuthorized, Oversized
 from graph.ids import IdentityKeys, Ids, derived_id, name_checked
 from graph.policy.model import Policy
+from graph.records.authority import authority_checked
 from graph.records.model import Draft, Known, Link
 from graph.records.rules import QUARANTINE_KIND, admission_faults, instants_of, texts_checked
 from graph.vocabulary import (
@@ -55,24 +56,31 @@ class Drafter:
             repeat_key: for a record without a name, a key by which a repeated call meets the same record.
 
         Raises:
-            Refused: malformed beyond quarantine (bad instant, unknown kind, unencodable text, too large, foreign tenant).
+            Refused: malformed beyond quarantine (bad instant, unknown kind, unencodable text, too large, foreign tenant),
+                or claiming an authority that nothing gave it.
         """
         stated = record.stated()
         texts_checked(stated)
+        content = _content(record)
         instants = instants_of(stated)
         self._tenant_checked(stated)
+        authority_checked(record, stated, self._caller)
         faults = tuple(admission_faults(record, self._policy))
-        envelope = self._envelope(record, stated, faults)
         identity = self._identity(record, repeat_key)
         links = self._links(record)
+        envelope = self._envelope(record, stated, faults)
         envelope["recordId"] = identity
+        envelope["fingerprint"] = self._keys.fingerprint(self._caller.tenant_id, _canonical(record, identity, links))
         return Draft(
             index=index,
             identity=identity,
             record_class=str(envelope["class"]),
             kind=str(envelope["kind"]),
             state=RecordState.QUARANTINED if faults else RecordState.ACTIVE,
-            properties=self._properties(record, envelope, instants, quarantined=bool(faults)),
+            properties={
+                **self._properties(record, envelope, instants, quarantined=bool(faults)),
+                "content": content,
+            },
             envelope=envelope,
             links=links,
             supersedes=None if faults else self._older(record),
@@ -83,14 +91,16 @@ class Drafter:
 
     def _tenant_checked(self, stated: Mapping[str, JsonValue]) -> None:
         tenant_id = stated.get("tenantId")
-        if tenant_id not in (None, "", self._caller.tenant_id):
+        if not is_unstated(tenant_id) and tenant_id != self._caller.tenant_id:
             raise NotAuthorized("that tenant is not the caller's", code=ReasonCode.REQUESTER_UNAUTHORIZED)
 
     def _identity(self, record: RecordInput, repeat_key: str | None) -> str:
         if record.name is not None:
             return self._keys.identity(self._caller.tenant_id, record.name, scope=record.scope)
         if repeat_key is not None:
-            return self._keys.identity(self._caller.tenant_id, repeat_key, scope="\x1frepeat")
+            # Apart from all names: no name that a producer chooses meets a record without one.
+            key = self._keys.lookup(self._caller.tenant_id, "repeatKey", name_checked(repeat_key))
+            return derived_id(self._caller.tenant_id, key)
         return self._ids.new()
 
     def _envelope(
@@ -108,7 +118,6 @@ class Drafter:
         envelope["version"] = 1
         envelope["contextEligible"] = []
         envelope["memoryDecision"] = []
-        envelope["fingerprint"] = self._keys.fingerprint(self._caller.tenant_id, _canonical(record))
         return envelope
 
     def _properties(
@@ -128,17 +137,20 @@ class Drafter:
             "purposes": sorted(self._policy.purposes) if quarantined else _list(record.purpose),
             "observedAt": instants["observedAt"],
             "expiresAt": instants["expiresAt"],
-            "content": _content(record),
         }
         for key, field in _KEYED_FIELDS:
             value = envelope.get(field)
-            if isinstance(value, str) and value not in ("", NOT_APPLICABLE):
+            if isinstance(value, str) and not is_unstated(value):
                 properties[key] = self._keys.lookup(self._caller.tenant_id, field, name_checked(value))
         return properties
 
     def _links(self, record: RecordInput) -> tuple[Link, ...]:
         if len(record.sources) > SOURCES_MAX:
-            raise Oversized("too many sources", code=ReasonCode.LIMIT_EXCEEDED, details={"limit": "SOURCES_MAX"})
+            raise Oversized(
+                "too many sources",
+                code=ReasonCode.LIMIT_EXCEEDED,
+                details={"limit": "SOURCES_MAX", "max": SOURCES_MAX},
+            )
         links = {Link(self.source_identity(source, record.scope), source.edge): None for source in record.sources}
         return tuple(links)
 
@@ -152,13 +164,15 @@ class Drafter:
         return str(source.record_id)
 
     def _older(self, record: RecordInput) -> str | None:
-        return None if record.supersedes in (None, "", NOT_APPLICABLE) else record.supersedes
+        return None if is_unstated(record.supersedes) else record.supersedes
 
     def _stores(self, record: RecordInput) -> tuple[Mapping[str, str], ...]:
         stores: list[Mapping[str, str]] = []
         for store in record.stores:
             self._policy.store(store.store_id)
-            stores.append({"storeId": store.store_id, "locator": name_checked(store.locator)})
+            # Checked, and kept exactly as it is: a store compares bytes, and would not find a normalised locator.
+            name_checked(store.locator)
+            stores.append({"storeId": store.store_id, "locator": store.locator})
         return tuple(stores)
 
     def _operation(self, record: RecordInput, stated: Mapping[str, JsonValue]) -> dict[str, object]:
@@ -166,7 +180,7 @@ class Drafter:
         kind = _OPERATION_OF.get(str(stated.get("derivationType")), OperationType.IMPORT)
         tenant_id = self._caller.tenant_id
         return {
-            "operationId": derived_id(tenant_id, self._keys.lookup(tenant_id, "operationId", given))
+            "operationId": derived_id(tenant_id, self._keys.lookup(tenant_id, "operationId", name_checked(given)))
             if given
             else self._ids.new(),
             "type": record.operation.type if record.operation else kind,
@@ -220,18 +234,32 @@ def _list(value: list[str] | str | None) -> list[str]:
     return sorted(set(value)) if isinstance(value, list) else []
 
 
-def _canonical(record: RecordInput) -> bytes:
-    return json.dumps(record.model_dump(mode="json", by_alias=True), sort_keys=True, allow_nan=True).encode()
+def _canonical(record: RecordInput, identity: str, links: tuple[Link, ...]) -> bytes:
+    """What a repeat has to have in common: names by what they mean, not by their spelling; sources in any order."""
+    stated = record.model_dump(mode="json", by_alias=True, exclude={"name", "scope", "sources"})
+    stated["identity"] = identity if record.name is not None else None
+    stated["sources"] = sorted([link.identity, link.edge.value] for link in links)
+    return json.dumps(stated, sort_keys=True).encode()
 
 
 def _content(record: RecordInput) -> str | None:
     if record.content is None:
         return None
+    details = {"field": "content"}
     try:
-        text = json.dumps(record.content, separators=(",", ":"), allow_nan=False)
+        text = json.dumps(record.content, separators=(",", ":"), allow_nan=False, ensure_ascii=False)
+        size = len(text.encode())
+    except UnicodeEncodeError:
+        raise InvalidInput(
+            "content cannot hold a lone surrogate", code=ReasonCode.NAME_NOT_ENCODABLE, details=details
+        ) from None
     except ValueError:
-        raise InvalidInput("content is not JSON: NaN and infinities have no form", code=ReasonCode.MALFORMED_INPUT) from None
-    if len(text) > CONTENT_BYTES_MAX:
+        raise InvalidInput(
+            "content is not JSON: NaN, infinities and numbers of thousands of digits have no form",
+            code=ReasonCode.MALFORMED_INPUT,
+            details=details,
+        ) from None
+    if size > CONTENT_BYTES_MAX:
         raise Oversized(
             "content is too large for the graph: register it in a store and give its locator",
             code=ReasonCode.LIMIT_EXCEEDED,

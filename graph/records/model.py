@@ -97,25 +97,32 @@ class Known:
 
 
 def known_from_row(row: Row) -> Known:
-    """Read one entry of `list_identities`."""
+    """Read what the graph says of an identity; what somebody removed in the database itself is blank (ENV-01)."""
     if row.truth("isTombstone"):
         return Known(row.text("identity"), is_tombstone=True)
     return Known(
         identity=row.text("identity"),
         is_tombstone=False,
         fenced=row.truth("fenced"),
-        tenant_id=row.text("tenantId"),
-        record_class=row.text("class"),
-        kind=row.text("kind"),
-        state=row.text("state"),
-        purposes=frozenset(row.texts("purposes")),
-        permissions=frozenset(row.texts("permissions")),
+        tenant_id=row.text_or_none("tenantId") or "",
+        record_class=row.text_or_none("class") or "",
+        kind=row.text_or_none("kind") or "",
+        state=row.text_or_none("state") or "",
+        purposes=_texts(row, "purposes"),
+        permissions=_texts(row, "permissions"),
         observed_at=row.number_or_none("observedAt"),
         expires_at=row.number_or_none("expiresAt"),
-        envelope=envelope_from_text(row.text("envelope")),
+        envelope=_envelope(row.text_or_none("envelope")),
     )
 
 
-def envelope_from_text(text: str) -> dict[str, JsonValue]:
-    """Read a stored envelope."""
-    return cast("dict[str, JsonValue]", json.loads(text))
+def _texts(row: Row, key: str) -> frozenset[str]:
+    return frozenset[str]() if row.is_null(key) else frozenset(row.texts(key))
+
+
+def _envelope(text: str | None) -> dict[str, JsonValue]:
+    try:
+        parsed: object = json.loads(text or "{}")
+    except ValueError:
+        return {}
+    return cast("dict[str, JsonValue]", parsed) if isinstance(parsed, dict) else {}

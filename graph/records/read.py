@@ -10,15 +10,17 @@ from typing import Final, cast
 from pydantic import JsonValue
 
 from graph.access import Caller
-from graph.clock import instant_to_text
 from graph.database.database import Database
 from graph.database.rows import Row
-from graph.envelope import stored_faults
 from graph.errors import NotFound
-from graph.records.model import envelope_from_text
-from graph.vocabulary import ReasonCode
+from graph.records.model import Known, known_from_row
+from graph.records.stored import instant_shown, lacking_fields
+from graph.vocabulary import ReasonCode, RecordState
 
 NEIGHBOURS_MAX: Final = 1_000
+_BEING_DELETED: Final = "being_deleted"
+# Tells a repeat from another record; a guess at the content could be tried against it.
+_UNSHOWN: Final = frozenset({"fingerprint"})
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,10 @@ def read_record(database: Database, caller: Caller, identity: str) -> RecordView
         identity=identity,
         tenantId=caller.tenant_id,
         neighboursMax=NEIGHBOURS_MAX + 1,
-        **_seen_by(caller),
+        tenants=caller.tenants,
+        purpose=caller.purpose,
+        grants=caller.grants,
+        states=caller.states,
     )
     if not rows:
         raise NotFound("no such record", code=ReasonCode.NOT_FOUND)
@@ -69,54 +74,54 @@ def read_content(database: Database, caller: Caller, identity: str) -> JsonValue
     Raises:
         NotFound: there is no such record for this caller, it is being deleted, or its envelope is not whole.
     """
-    rows = database.read("get_content", identity=identity, **_seen_by(caller))
-    if not rows or stored_faults(envelope_from_text(rows[0].text("envelope"))):
+    rows = database.read(
+        "get_content",
+        identity=identity,
+        tenants=caller.tenants,
+        purpose=caller.purpose,
+        grants=caller.grants,
+        states=caller.states,
+    )
+    if not rows or lacking_fields(known_from_row(rows[0])):
         raise NotFound("no such record", code=ReasonCode.NOT_FOUND)
     text = rows[0].text_or_none("content")
     return None if text is None else cast("JsonValue", json.loads(text))
 
 
-def _seen_by(caller: Caller) -> dict[str, object]:
-    return {
-        "tenants": caller.tenants,
-        "purpose": caller.purpose,
-        "grants": caller.grants,
-        "states": caller.states,
-    }
-
-
 def _view(identity: str, row: Row) -> RecordView:
-    stored = envelope_from_text(row.text("envelope"))
-    faults = stored_faults(stored)
+    known = known_from_row(row)
     downstream, sources = row.texts("downstream"), row.rows("sources")
-    envelope: dict[str, JsonValue] = {
-        **stored,
-        "observedAt": _text(row.number_or_none("observedAt")),
-        "expiresAt": _text(row.number_or_none("expiresAt")),
-        "conflicts": cast("JsonValue", sorted(row.texts("contradicts"))),
-        "supersedes": cast("JsonValue", row.texts("supersedes")),
-        "supersededBy": cast("JsonValue", row.texts("supersededBy")),
-        "deletionState": "being_deleted" if row.truth("fenced") else row.text("state"),
-        "downstreamRefs": cast("JsonValue", sorted(downstream)[:NEIGHBOURS_MAX]),
-        "sources": cast("JsonValue", [_source(source) for source in sources[:NEIGHBOURS_MAX]]),
-    }
-    because = [f"{fault.code}:{fault.field}" for fault in faults]
-    if row.text("state") != "active":
-        because.append(row.text("state"))
-    if row.truth("fenced"):
-        because.append("being_deleted")
+    because = _ineligible_because(known, row.number("olderVersions"))
     return RecordView(
         identity=identity,
-        envelope=envelope,
+        envelope={
+            **{field: value for field, value in known.envelope.items() if field not in _UNSHOWN},
+            "observedAt": instant_shown(known.observed_at, known.envelope.get("observedAt")),
+            "expiresAt": instant_shown(known.expires_at, known.envelope.get("expiresAt")),
+            "conflicts": cast("JsonValue", sorted(row.texts("contradicts"))),
+            "supersedes": cast("JsonValue", row.texts("supersedes")),
+            "supersededBy": cast("JsonValue", row.texts("supersededBy")),
+            "deletionState": _BEING_DELETED if known.fenced else known.state,
+            "downstreamRefs": cast("JsonValue", sorted(downstream)[:NEIGHBOURS_MAX]),
+            "sources": cast("JsonValue", [_source(source) for source in sources[:NEIGHBOURS_MAX]]),
+        },
         eligible=not because,
         ineligible_because=tuple(because),
         neighbours_complete=max(len(downstream), len(sources)) <= NEIGHBOURS_MAX,
     )
 
 
+def _ineligible_because(known: Known, older_versions: int) -> list[str]:
+    lacking = lacking_fields(known)
+    if known.version > 1 and older_versions == 0:
+        lacking.append("supersedes")
+    because = [f"{ReasonCode.ENVELOPE_INCOMPLETE}:{field}" for field in lacking]
+    if known.state != RecordState.ACTIVE:
+        because.append(known.state)
+    if known.fenced:
+        because.append(_BEING_DELETED)
+    return because
+
+
 def _source(row: Row) -> dict[str, JsonValue]:
     return {"recordId": row.text("identity"), "edge": row.text("edge"), "deleted": row.truth("deleted")}
-
-
-def _text(instant: int | None) -> str | None:
-    return None if instant is None else instant_to_text(instant)

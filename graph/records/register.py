@@ -7,7 +7,7 @@ A deletion fences by writing to the same nodes, so one of the two comes first an
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,7 +15,7 @@ from graph.access import Caller
 from graph.clock import Clock
 from graph.database.database import ConstraintViolated, Database
 from graph.envelope import RecordInput
-from graph.errors import Blocked, Conflict, Refused
+from graph.errors import Blocked, Conflict, Oversized, Refused
 from graph.ids import IdentityKeys, Ids
 from graph.policy.model import Policy
 from graph.records.draft import Drafter, completed
@@ -52,11 +52,16 @@ class Registrar:
 
         Raises:
             NotAuthorized: the caller is no producer.
+            Oversized: more than `BATCH_ROWS_MAX` records (`LIMIT_EXCEEDED`).
             Unavailable: the database does not answer; the same call may be repeated.
         """
         caller.demand(Role.PRODUCER)
         if len(records) > BATCH_ROWS_MAX:
-            raise ValueError(f"at most {BATCH_ROWS_MAX} records in one call")
+            raise Oversized(
+                "too many records in one call",
+                code=ReasonCode.LIMIT_EXCEEDED,
+                details={"limit": "BATCH_ROWS_MAX", "max": BATCH_ROWS_MAX},
+            )
         drafter = Drafter(caller, self.policy, self.keys, self.ids, self.clock.now())
         keys = [*repeat_keys, *([None] * (len(records) - len(repeat_keys)))]
         verdicts: dict[int, RegisterResult] = {}
@@ -118,9 +123,8 @@ class Registrar:
 
 def _created(draft: Draft) -> RegisterResult:
     if draft.state == RecordState.QUARANTINED:
-        reasons = [{"code": fault.code.value, "field": fault.field} for fault in draft.faults]
         return RegisterResult(
-            RegisterStatus.QUARANTINED, draft.identity, draft.faults[0].code, {"quarantineReasons": reasons}
+            RegisterStatus.QUARANTINED, draft.identity, draft.faults[0].code, _quarantine_details(draft)
         )
     return RegisterResult(RegisterStatus.CREATED, draft.identity)
 
@@ -135,44 +139,61 @@ def _repeated(draft: Draft, existing: Known) -> RegisterResult:
             "another record has this name; a change is a new version that supersedes it",
             code=ReasonCode.RECORD_IMMUTABLE,
         )
+    if draft.faults:
+        # A producer that only saw the repeat still learns that the record serves nobody.
+        code = draft.faults[0].code
+        return RegisterResult(RegisterStatus.UNCHANGED, draft.identity, code, _quarantine_details(draft))
     return RegisterResult(RegisterStatus.UNCHANGED, draft.identity)
 
 
+def _quarantine_details(draft: Draft) -> dict[str, object]:
+    return {"quarantineReasons": [{"code": fault.code.value, "field": fault.field} for fault in draft.faults]}
+
+
 def _refused(identity: str, error: Refused) -> RegisterResult:
-    return RegisterResult(
-        RegisterStatus.REFUSED, identity, error.code, {**error.details, "message": error.message}
-    )
+    return RegisterResult(RegisterStatus.REFUSED, identity, error.code, {**error.details, "message": error.message})
 
 
-def _waves(drafts: Sequence[Draft], verdicts: dict[int, RegisterResult]) -> Iterable[list[Draft]]:
+def _waves(drafts: Sequence[Draft], verdicts: dict[int, RegisterResult]) -> Iterator[list[Draft]]:
     """Group drafts so that each comes after those of the same call that it hangs on; cycles get their refusal.
 
     A second draft with the identity of an earlier one, or superseding what an earlier one supersedes, comes in a later
-    wave, where it meets what the first one made.
+    wave, where it meets what the first one made. What hangs on a refused draft meets what is not there.
     """
     waiting = list(drafts)
     while waiting:
-        unborn = {draft.identity for draft in waiting}
-        wave: list[Draft] = []
-        taken: set[str] = set()
-        later: list[Draft] = []
-        for draft in waiting:
-            claims = {draft.identity, draft.supersedes or draft.identity}
-            if (draft.touches - {draft.identity}) & unborn or claims & taken:
-                later.append(draft)
-            else:
-                wave.append(draft)
-                taken |= claims
-        if not wave:
-            _refuse_cycles(waiting, unborn, verdicts)
-            return
-        yield wave
-        waiting = later
+        wave, later = _ready_among(waiting)
+        if wave:
+            yield wave
+            waiting = later
+        else:
+            cycle = _cycle_of(waiting)
+            error = Conflict("derivation has no cycles", code=ReasonCode.DERIVATION_CYCLE, details={"cycle": cycle})
+            on_cycle = [draft for draft in waiting if draft.identity in cycle]
+            verdicts.update((draft.index, _refused(draft.identity, error)) for draft in on_cycle)
+            waiting = [draft for draft in waiting if draft.identity not in cycle]
 
 
-def _refuse_cycles(waiting: Sequence[Draft], unborn: set[str], verdicts: dict[int, RegisterResult]) -> None:
-    hangs_on = {draft.identity: draft.touches & unborn for draft in waiting}
-    cycle = cycle_among({identity: touched for identity, touched in hangs_on.items() if touched})
+def _ready_among(waiting: Sequence[Draft]) -> tuple[list[Draft], list[Draft]]:
+    unborn = {draft.identity for draft in waiting}
+    wave: list[Draft] = []
+    later: list[Draft] = []
+    taken: set[str] = set()
     for draft in waiting:
-        error = Conflict("derivation has no cycles", code=ReasonCode.DERIVATION_CYCLE, details={"cycle": cycle})
-        verdicts[draft.index] = _refused(draft.identity, error)
+        claims = {draft.identity, draft.supersedes or draft.identity}
+        if (draft.touches - {draft.identity}) & unborn or claims & taken:
+            later.append(draft)
+            taken.add(draft.identity)
+        else:
+            wave.append(draft)
+            taken |= claims
+    return wave, later
+
+
+def _cycle_of(waiting: Sequence[Draft]) -> list[str]:
+    """A cycle among drafts none of which can come first; where two have one identity, the first one speaks."""
+    unborn = {draft.identity for draft in waiting}
+    hangs_on: dict[str, frozenset[str]] = {}
+    for draft in waiting:
+        hangs_on.setdefault(draft.identity, (draft.touches - {draft.identity}) & unborn)
+    return cycle_among(hangs_on)

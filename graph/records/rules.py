@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Final
+from typing import Final, cast
 
 from pydantic import JsonValue
 
 from graph.clock import instant_from_text
 from graph.envelope import (
     INSTANT_FIELDS,
-    NOT_APPLICABLE,
     Fault,
     RecordInput,
     blank_faults,
     inference_faults,
+    is_unstated,
     tool_faults,
 )
 from graph.errors import Blocked, Conflict, InvalidInput, NotAuthorized, NotFound, Refused
 from graph.ids import name_checked
 from graph.policy.model import Policy
+from graph.records.authority import WORKED_OUT, trust_checked
 from graph.records.model import Draft, Known
+from graph.records.stored import lacking_fields
 from graph.vocabulary import (
     CONTROL_EDGES,
     DERIVATION_EDGES,
@@ -34,9 +36,23 @@ from graph.vocabulary import (
 )
 
 QUARANTINE_KIND: Final = "quarantined_object"
+# Instants outside of these cannot be written as RFC 3339 in UTC: 1000-01-01 and 9999-12-31T23:59:59.999999.
+INSTANT_MIN: Final = -30_610_224_000_000_000
+INSTANT_MAX: Final = 253_402_300_799_999_999
 # Derivation by observing or capturing; every other derivation edge says that something was worked out.
 _OBSERVING_EDGES: Final = frozenset({EdgeType.OBSERVED_FROM, EdgeType.BACKED_UP_FROM, EdgeType.EXPORTED_FROM})
-_WORKED_OUT: Final = frozenset({DerivationType.COMPUTED.value, DerivationType.MODEL_DERIVED.value})
+# From the class of a source to the class of what is made of it: what no conversion contract can permit (MOV-01). State is
+# written on commands, never out of what a model saw or a run noted down; and only an artifact is proposed as memory.
+BARRED_MOVEMENTS: Final = frozenset(
+    {
+        (RecordClass.CONTEXT.value, RecordClass.WORKFLOW_STATE.value),
+        (RecordClass.SCRATCH.value, RecordClass.WORKFLOW_STATE.value),
+        (RecordClass.PREFERENCE.value, RecordClass.WORKFLOW_STATE.value),
+        (RecordClass.MEMORY.value, RecordClass.WORKFLOW_STATE.value),
+        (RecordClass.SCRATCH.value, RecordClass.MEMORY.value),
+        (RecordClass.CONTEXT.value, RecordClass.MEMORY.value),
+    }
+)
 
 
 def admission_faults(record: RecordInput, policy: Policy) -> list[Fault]:
@@ -50,6 +66,9 @@ def admission_faults(record: RecordInput, policy: Policy) -> list[Fault]:
         return [Fault(ReasonCode.MISSING_CLASS, "kind")]
     if policy.kind(str(stated["kind"])).record_class is not record_class:
         return [Fault(ReasonCode.MISSING_CLASS, "class")]
+    if stated["kind"] == QUARANTINE_KIND:
+        # A producer that says so cannot classify it (CLS-09).
+        return [Fault(ReasonCode.MISSING_CLASS, "kind")]
     if record_class is RecordClass.SCRATCH and _lacks(stated, "runId", "expiresAt"):
         return [Fault(ReasonCode.MISSING_RUN_SCOPE, "runId" if _lacks(stated, "runId") else "expiresAt")]
     demands = policy.class_policy(record_class)
@@ -59,12 +78,12 @@ def admission_faults(record: RecordInput, policy: Policy) -> list[Fault]:
         *tool_faults(stated, operation),
         *inference_faults(stated),
         *_unknown_values(stated, policy),
-        *_missing_sources(record, stated),
+        *_missing_sources(record, stated, policy),
     ]
 
 
 def _lacks(stated: Mapping[str, JsonValue], *fields: str) -> bool:
-    return any(stated.get(field) in (None, "", NOT_APPLICABLE) for field in fields)
+    return any(is_unstated(stated.get(field)) for field in fields)
 
 
 def _unknown_values(stated: Mapping[str, JsonValue], policy: Policy) -> list[Fault]:
@@ -83,13 +102,14 @@ def _unknown_values(stated: Mapping[str, JsonValue], policy: Policy) -> list[Fau
 
 
 def _is_one_of(value: JsonValue, allowed: frozenset[str]) -> bool:
-    return value in (None, "", NOT_APPLICABLE) or value in allowed
+    return is_unstated(value) or value in allowed
 
 
-def _missing_sources(record: RecordInput, stated: Mapping[str, JsonValue]) -> list[Fault]:
-    """What was worked out was worked out from something, and names it."""
+def _missing_sources(record: RecordInput, stated: Mapping[str, JsonValue], policy: Policy) -> list[Fault]:
+    """What was worked out, and what only exists as a derivative, names what it was made of."""
     derived = any(source.edge in DERIVATION_EDGES for source in record.sources)
-    if stated.get("derivationType") in _WORKED_OUT and not derived:
+    hangs = stated.get("derivationType") in WORKED_OUT or not policy.kind(str(stated["kind"])).stands_alone
+    if hangs and not derived:
         return [Fault(ReasonCode.MISSING_PROVENANCE, "sources")]
     return []
 
@@ -113,19 +133,26 @@ def instants_of(stated: Mapping[str, JsonValue]) -> dict[str, int | None]:
     """The instants of an envelope in microseconds; `not_applicable` is null.
 
     Raises:
-        InvalidInput: an instant that is none, or has no zone (`MALFORMED_INPUT`), with the field.
+        InvalidInput: an instant that is none, has no zone or lies too far off (`MALFORMED_INPUT`), with the field.
     """
     instants: dict[str, int | None] = {}
     for field in INSTANT_FIELDS:
         value = stated.get(field)
-        if value in (None, "", NOT_APPLICABLE):
-            instants[field] = None
-            continue
-        try:
-            instants[field] = instant_from_text(str(value))
-        except InvalidInput as error:
-            raise InvalidInput(error.message, code=error.code, details={"field": field}) from None
+        instants[field] = None if is_unstated(value) else _instant(field, str(value))
     return instants
+
+
+def _instant(field: str, text: str) -> int:
+    details = {"field": field}
+    try:
+        instant = instant_from_text(text)
+    except InvalidInput as error:
+        raise InvalidInput(error.message, code=error.code, details=details) from None
+    if not INSTANT_MIN <= instant <= INSTANT_MAX:
+        raise InvalidInput(
+            "an instant lies in the years 1000 to 9999 UTC", code=ReasonCode.MALFORMED_INPUT, details=details
+        )
+    return instant
 
 
 def links_checked(draft: Draft, known: Mapping[str, Known], policy: Policy, tenants: frozenset[str]) -> None:
@@ -147,11 +174,13 @@ def links_checked(draft: Draft, known: Mapping[str, Known], policy: Policy, tena
             details={"cycle": [draft.identity, draft.identity]},
         )
     sources = [(link.edge, _source_of(known, link.identity, tenants)) for link in draft.links]
+    for edge, source in sources:
+        _edge_checked(draft, edge, source, policy)
     if draft.state == RecordState.QUARANTINED:
         # It serves nobody but a reviewer; its edges stand so that a deletion of a source reaches it.
         return
     for edge, source in sources:
-        _edge_checked(draft, edge, source, policy)
+        _derivation_checked(draft, edge, source)
     derived = [known[link.identity] for link in draft.links if link.edge in DERIVATION_EDGES]
     _audience_checked(draft, derived)
     if draft.supersedes is not None:
@@ -174,6 +203,9 @@ def _source_of(known: Mapping[str, Known], identity: str, tenants: frozenset[str
         raise Conflict("a source is in quarantine", code=ReasonCode.QUARANTINED_RECORD, details=details)
     if source.state not in {RecordState.ACTIVE, RecordState.SUPERSEDED}:
         raise Conflict("a source is not eligible", code=ReasonCode.SOURCE_NOT_ELIGIBLE, details=details)
+    if lacking := lacking_fields(source):
+        details |= {"field": lacking[0]}
+        raise Conflict("a source's envelope is not whole", code=ReasonCode.SOURCE_NOT_ELIGIBLE, details=details)
     return source
 
 
@@ -183,9 +215,23 @@ def _edge_checked(draft: Draft, edge: EdgeType, source: Known, policy: Policy) -
         raise InvalidInput(
             "this edge is not for producers to draw", code=ReasonCode.EDGE_ENDS_NOT_ALLOWED, details=details
         )
-    if not policy.edge(edge).allows(draft.kind, source.kind):
+    rule = policy.edge(edge)
+    if source.tenant_id != draft.properties["tenantId"] and not rule.crosses_tenants:
+        raise Conflict("this edge stays within a tenant", code=ReasonCode.TENANT_MIXING, details=details)
+    # What is in quarantine has lost its kind; its edges stand as its producer claimed them.
+    if draft.state != RecordState.QUARANTINED and not rule.allows(draft.kind, source.kind):
         raise InvalidInput(
             "this edge does not join these kinds", code=ReasonCode.EDGE_ENDS_NOT_ALLOWED, details=details
+        )
+
+
+def _derivation_checked(draft: Draft, edge: EdgeType, source: Known) -> None:
+    details = {"sourceId": source.identity, "edge": edge.value}
+    if edge in DERIVATION_EDGES and (source.record_class, draft.record_class) in BARRED_MOVEMENTS:
+        raise InvalidInput(
+            "nothing of this class is made of a record of that class",
+            code=ReasonCode.CLASS_MOVEMENT_FORBIDDEN,
+            details=details,
         )
     observing = draft.envelope.get("derivationType") in {DerivationType.OBSERVED, DerivationType.ASSERTED}
     if observing and edge in DERIVATION_EDGES and edge not in _OBSERVING_EDGES:
@@ -216,17 +262,18 @@ def _supersession_checked(draft: Draft, older: Known, policy: Policy) -> None:
         raise InvalidInput(
             "a version supersedes one of its kind", code=ReasonCode.EDGE_ENDS_NOT_ALLOWED, details=details
         )
+    trust_checked(draft, older)
 
 
 def _texts(value: object) -> list[str]:
-    return [str(item) for item in value] if isinstance(value, list) else []
+    return [str(item) for item in cast("list[object]", value)] if isinstance(value, list) else []
 
 
 def cycle_among(waiting: Mapping[str, frozenset[str]]) -> list[str]:
     """A cycle in a graph where every node has an edge to another waiting node: the identities along it, first repeated.
 
     Args:
-        waiting: identity → the waiting identities that it hangs on; none of the values is empty.
+        waiting: identity → the waiting identities that it hangs on; none of the values is empty, and each is a key.
     """
     seen: dict[str, int] = {}
     path: list[str] = []

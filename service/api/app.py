@@ -8,7 +8,7 @@ from typing import Any, Final
 from fastapi import FastAPI
 from fastapi.openapi.utils import get_openapi
 
-from service.api import deletions, docs, health, holds, records
+from service.api import deletions, docs, health, holds, lineage, records
 from service.api.access import Limits
 from service.api.boundary import Boundary
 from service.api.problems import Problem, install
@@ -50,6 +50,7 @@ def create_app(application: Application, *, log: EventLog | None = None, limits:
     for router in (
         records.router,
         records.stream_router,
+        lineage.router,
         deletions.router,
         holds.router,
         health.router,

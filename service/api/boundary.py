@@ -49,7 +49,7 @@ class Boundary:
         route: object = getattr(scope.get("route"), "path", None)
         write = self._log.error if failure else self._log.info
         fields: dict[str, Field] = {
-            "request_id": answer.request_id,
+            "requestId": answer.request_id,
             "method": str(scope["method"]),
             "route": route if isinstance(route, str) else None,
             "status": answer.status,

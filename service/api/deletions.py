@@ -10,7 +10,7 @@ from fastapi import APIRouter, Path, Query, Response
 from graph.deletion.model import DeletionInput
 from graph.errors import Blocked, Conflict, NotFound, Oversized
 from service.api.access import ApplicationHere, CallerHere, GatedRoute, IdempotencyKey
-from service.api.models import Deletion, DeletionPreview, OutcomeItem, OutcomeItems
+from service.api.deletion_models import Deletion, DeletionPreview, OutcomeItem, OutcomeItems
 from service.api.problems import problems
 
 OUTCOMES_PAGE_DEFAULT = 100

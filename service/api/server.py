@@ -16,7 +16,7 @@ from graph.errors import Unavailable
 from graph.vocabulary import ReasonCode
 from service.api.app import create_app
 from service.bootstrap import Application
-from service.telemetry import capture_library_logs, event_log
+from service.telemetry import log_everything_to
 from service.workers.worker import WorkerThreads
 
 # How long calls that are under way may go on after the process was asked to end.
@@ -36,8 +36,7 @@ def serve(application: Application, host: str, port: int, *, announce: Callable[
     Raises:
         Unavailable: the address is taken or not of this machine.
     """
-    log = event_log(application.clock)
-    capture_library_logs(log)
+    log = log_everything_to(application.clock)
     config = uvicorn.Config(
         create_app(application, log=log),
         log_config=None,

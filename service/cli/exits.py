@@ -42,7 +42,7 @@ _NEXT_STEPS: Final[Mapping[ReasonCode, str]] = {
     ReasonCode.PREVIEW_STALE: "The graph has moved on; look at the preview again with `sequela delete ... --preview`.",
     ReasonCode.TOMBSTONE_BLOCKED: "A deleted record does not come back; something new takes a new name.",
     ReasonCode.SOURCE_FENCED: "What it hangs on is being deleted; leave it out.",
-    ReasonCode.REQUESTER_UNAUTHORIZED: "No grant in the policy's eligibility.yaml covers this; ask its owner.",
+    ReasonCode.REQUESTER_UNAUTHORIZED: "Look at the ids and at --tenant; grants stand in the policy's eligibility.yaml.",
     ReasonCode.STATE_CONFLICT: "See how far it is with `sequela outcomes REQUEST`, or try again.",
 }
 
@@ -74,13 +74,13 @@ class Failure:
 
 
 def failure_of(error: SequelaError) -> Failure:
-    """How an error of the domain ends a command."""
+    """How an error of the domain ends a command; where the address to serve on is what lacks, it says so itself."""
     code = error.code
     return Failure(
         exit_code=_exit_code(error),
         message=error.message,
         code=code.value if code else None,
-        next_step=_NEXT_STEPS.get(code) if code else None,
+        next_step=None if code is None or "port" in error.details else _NEXT_STEPS.get(code),
         details=error.details,
     )
 

@@ -36,7 +36,10 @@ _PRINCIPAL = Annotated[
     str, typer.Option("--as", envvar="SEQUELA_PRINCIPAL", help="The principal to act as.", rich_help_panel=_WHO)
 ]
 _PURPOSE = Annotated[
-    str, typer.Option("--purpose", envvar="SEQUELA_PURPOSE", help="What for; a purpose of the policy.", rich_help_panel=_WHO)
+    str,
+    typer.Option(
+        "--purpose", envvar="SEQUELA_PURPOSE", help="What for; a purpose of the policy.", rich_help_panel=_WHO
+    ),
 ]
 _OUTPUT_OPTIONS: Final[tuple[tuple[str, object, object], ...]] = (("as_json", _JSON, False),)
 _WHO_OPTIONS: Final[tuple[tuple[str, object, object], ...]] = (
@@ -99,6 +102,7 @@ class Invocation:
 def load_settings() -> Settings:
     """The settings of the environment; a wrong one is named and ends the command."""
     from pydantic import ValidationError  # noqa: PLC0415 - a quarter of a second
+
     from service.settings import Settings  # noqa: PLC0415
 
     try:
@@ -133,7 +137,7 @@ def command(
             except SequelaError as error:
                 raise typer.Exit(invocation.screen.fail(failure_of(error))) from None
 
-        run.__signature__ = _signature(function, shared)  # pyright: ignore[reportFunctionMemberAccess]
+        run.__signature__ = _signature(function, shared)  # pyright: ignore[reportAttributeAccessIssue]
         app.command(name, epilog=f"Example: {example}", rich_help_panel=panel)(run)
         return function
 

@@ -20,7 +20,7 @@ _ROWS_SHOWN_MAX: Final = 200
 _NAMES: Final[Mapping[str, str]] = {}
 
 
-def preview_table(planned: Preview, names: Mapping[str, str] = _NAMES) -> list[RenderableType]:
+def preview_lines(planned: Preview, names: Mapping[str, str] = _NAMES) -> list[RenderableType]:
     """What a deletion would do, nearest first.
 
     Args:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, cast
 
 from rich import box
 from rich.table import Table
@@ -53,8 +53,10 @@ def cell(value: object) -> Text:
         return Text("yes" if value else "no")
     if isinstance(value, str):
         return Text(value)
-    if isinstance(value, list | tuple) and all(isinstance(item, str) for item in value):
-        return Text(", ".join(value))
+    if isinstance(value, list | tuple):
+        items = cast("list[object]", value)
+        if all(isinstance(item, str) for item in items):
+            return Text(", ".join(str(item) for item in items))
     return Text(json.dumps(value, ensure_ascii=False, default=str))
 
 

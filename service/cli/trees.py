@@ -52,7 +52,9 @@ def _ways(branch: Branch, above: tuple[str, str] | None, called: Mapping[str, st
     if above is None:
         steps = f"{abs(branch.depth)} steps away"
         return f"{steps}, by {_edges(branch.via)}" if branch.via else steps
-    others = [f"{edge} {called.get(neighbour, neighbour)}" for edge, neighbour in branch.via if (edge, neighbour) != above]
+    others = [
+        f"{edge} {called.get(neighbour, neighbour)}" for edge, neighbour in branch.via if (edge, neighbour) != above
+    ]
     also = f" (also {', '.join(others)})" if others else ""
     return f"{above[0]}{also}"
 

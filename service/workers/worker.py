@@ -123,4 +123,3 @@ def _step(worker: Worker) -> int:
     except Exception:  # noqa: BLE001 - a worker outlives a failed step; what it left is found again in the graph
         _log.exception("worker_step_failed")
     return 0
-

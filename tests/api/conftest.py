@@ -87,9 +87,7 @@ def api_for(application: Application, client: TestClient) -> Callable[..., Api]:
             purposes=purposes,
         )
         purpose = sorted(purposes)[0]
-        return Api(
-            client, {"Authorization": f"Bearer {key}", "Sequela-Tenant": tenant_id, "Sequela-Purpose": purpose}
-        )
+        return Api(client, {"Authorization": f"Bearer {key}", "Sequela-Tenant": tenant_id, "Sequela-Purpose": purpose})
 
     return make
 

@@ -35,9 +35,7 @@ GATED = [
 def test_the_table_of_gated_operations_is_whole(client):
     paths = client.get("/openapi.json").json()["paths"]
     published = {(verb.upper(), path) for path, verbs in paths.items() for verb in verbs}
-    template = {
-        (verb, path.replace(KNOWN, "{record_id}" if "/records" in path else "{}")) for verb, path in GATED
-    }
+    template = {(verb, path.replace(KNOWN, "{record_id}" if "/records" in path else "{}")) for verb, path in GATED}
     shown = {
         (verb, path.replace("{request_id}", "{}").replace("{hold_id}", "{}"))
         for verb, path in published
@@ -80,7 +78,9 @@ def test_every_wrong_key_gets_the_same_answer(api, authorization):
 def test_a_right_id_with_another_secret_is_unknown(api):
     key = api.headers["Authorization"]
     last = "0" if key[-1] != "0" else "1"
-    assert api.client.get("/v1/exceptions", headers={**api.headers, "Authorization": key[:-1] + last}).status_code == 401
+    assert (
+        api.client.get("/v1/exceptions", headers={**api.headers, "Authorization": key[:-1] + last}).status_code == 401
+    )
     assert api.get("/v1/exceptions").status_code == 200
 
 

@@ -120,9 +120,7 @@ def test_a_name_is_resolved_without_standing_in_an_address(api, api_for):
 
 def test_a_relation_is_drawn_once(api):
     one, two = api.register(stated("r1")), api.register(stated("r2"))
-    answers = [
-        api.post(f"/v1/records/{one}/relations", {"edge": "CONTRADICTS", "target": two}) for _ in range(2)
-    ]
+    answers = [api.post(f"/v1/records/{one}/relations", {"edge": "CONTRADICTS", "target": two}) for _ in range(2)]
     assert [answer.status_code for answer in answers] == [200, 200]
     assert answers[0].json() == {"recordId": one, "edge": "CONTRADICTS", "target": two}
     assert api.get(f"/v1/records/{one}").json()["envelope"]["conflicts"] == [two]

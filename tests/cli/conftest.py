@@ -35,7 +35,11 @@ class CommandLine:
 
     def __call__(self, *arguments, given=None, **environment):
         result = CliRunner().invoke(
-            app, [str(one) for one in arguments], input=given, env={**self.environment, **environment}, prog_name="sequela"
+            app,
+            [str(one) for one in arguments],
+            input=given,
+            env={**self.environment, **environment},
+            prog_name="sequela",
         )
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise result.exception
@@ -68,5 +72,7 @@ def sequela(offline, neo4j_server, database):
             "SEQUELA_NEO4J_USER": neo4j_server.user,
             "SEQUELA_NEO4J_PASSWORD": neo4j_server.password,
             "SEQUELA_RETRY_TOTAL_SECONDS": "15",
+            # Each command is a worker of its own; the next one does not wait long for its leases.
+            "SEQUELA_LEASE_SECONDS": "0.5",
         }
     )

@@ -2,6 +2,8 @@
 
 import pytest
 
+NEXT_STEP = "See `sequela db status`, or the server that SEQUELA_NEO4J_URI names."
+
 
 def test_status_and_stop_where_nothing_runs(offline, tmp_path):
     ended = offline("db", "status", "--json")
@@ -47,6 +49,5 @@ def test_a_database_that_does_not_answer_is_one_clear_line(offline, arguments):
     assert ended.code == 4
     assert ended.document["error"]["code"] == "SERVICE_UNAVAILABLE"
     assert ended.err.splitlines() == [
-        "error: The database does not answer. [SERVICE_UNAVAILABLE] "
-        "See `sequela db status`, or the server that SEQUELA_NEO4J_URI names."
+        f"error: The database does not answer. [SERVICE_UNAVAILABLE] {NEXT_STEP}",
     ]

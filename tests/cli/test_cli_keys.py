@@ -3,7 +3,17 @@
 
 def _create(sequela, *more):
     return sequela(
-        "key", "create", "--role", "producer", "--role", "reviewer", "--principal", "loader", "--purpose", "maintenance", *more
+        "key",
+        "create",
+        "--role",
+        "producer",
+        "--role",
+        "reviewer",
+        "--principal",
+        "loader",
+        "--purpose",
+        "maintenance",
+        *more,
     )
 
 

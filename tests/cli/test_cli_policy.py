@@ -22,7 +22,9 @@ def test_the_shipped_bundle_loads(offline):
 def test_every_fault_is_a_line_with_its_file_and_cell(offline, bundle):
     stores = bundle / "stores.yaml"
     text = stores.read_text()
-    broken = text.replace("  ownerId: platform-owner", "  ownerId: nobody", 1).replace("  storeKind: files", "  storeKind:", 1)
+    broken = text.replace("  ownerId: platform-owner", "  ownerId: nobody", 1).replace(
+        "  storeKind: files", "  storeKind:", 1
+    )
     stores.write_text(broken)
     ended = offline("policy", "check", bundle)
     assert ended.code == 1

@@ -73,7 +73,10 @@ def test_every_published_document_is_imported_without_loss(application, caller):
             got = rebuilt(nodes, edges)
         assert report.as_json()["refused"] == [], name
         assert report.records.as_json()["counts"] == {
-            "created": len(nodes), "quarantined": 0, "unchanged": 0, "refused": 0,
+            "created": len(nodes),
+            "quarantined": 0,
+            "unchanged": 0,
+            "refused": 0,
         }, name
         assert got == expected, name
         seen += 1

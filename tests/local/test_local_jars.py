@@ -17,6 +17,7 @@ import sys
 from pathlib import Path
 from service.local.jars import fetch, read_lock
 from service.local.progress import SilentReporter
+print("fetching", flush=True)
 fetch(Path(sys.argv[1]), read_lock(Path(sys.argv[2])), SilentReporter())
 """
 
@@ -38,7 +39,7 @@ class Recording:
 
 
 def child(cache, path):
-    return subprocess.Popen([sys.executable, "-c", CHILD, str(cache), str(path)])
+    return subprocess.Popen([sys.executable, "-c", CHILD, str(cache), str(path)], stdout=subprocess.PIPE)
 
 
 def request_counts(mirror):
@@ -218,6 +219,8 @@ def test_two_processes_that_fetch_at_once_share_the_work(cache, mirror, artifact
     with child(cache, path) as first:
         assert mirror.waiting.wait(30)
         with child(cache, path) as second:
+            assert second.stdout.readline() == b"fetching\n"
+            assert not mirror.asked_twice.wait(2), "the second process has to wait for the first"
             mirror.gate.set()
             assert second.wait(60) == 0
         assert first.wait(60) == 0

@@ -11,15 +11,14 @@ import typer
 from rich.text import Text
 
 from graph.vocabulary import TombstoneReason
-from service.cli.deleting import finish, outcome_views
 from service.cli.documents import document_of
 from service.cli.exits import ExitCode
 from service.cli.invocation import Invocation, command
-from service.cli.outcomes import outcome_table, preview_table, request_document, request_lines
+from service.cli.outcomes import outcome_table, preview_lines, request_document, request_lines
 from service.cli.parsing import parsed
 
 if TYPE_CHECKING:
-    from graph.deletion.model import DeletionInput, Preview, RequestView
+    from graph.deletion.model import Preview, RequestView
 
 _REASONS: Final = ", ".join(TombstoneReason)
 _REQUEST = Annotated[str, typer.Argument(metavar="REQUEST", help="The request's id.")]
@@ -51,6 +50,7 @@ def delete(
 ) -> None:
     """Delete records and everything made of them: preview, question, deletion, outcomes."""
     from graph.deletion.model import DeletionInput  # noqa: PLC0415 - heavy; only when the command runs
+    from service.cli.deleting import finish  # noqa: PLC0415
 
     subject = _subject(record_ids, name, scope, principal, source, kind)
     asked = parsed(DeletionInput, {"subject": subject, "reasonCode": reason})
@@ -72,6 +72,8 @@ def delete(
 
 def outcomes(invocation: Invocation, request_id: _REQUEST) -> None:
     """Show a request and what became of each derivative; exit code 5 while it is not complete."""
+    from service.cli.deleting import outcome_views  # noqa: PLC0415 - heavy; only when the command runs
+
     with invocation.caller() as (application, caller):
         view = application.deletions.view(request_id, caller)
         found = list(outcome_views(application, caller, request_id))
@@ -82,6 +84,8 @@ def outcomes(invocation: Invocation, request_id: _REQUEST) -> None:
 
 def retry(invocation: Invocation, request_id: _REQUEST) -> None:
     """Try at once what failed or waits; exit code 5 where something is still left."""
+    from service.cli.deleting import finish  # noqa: PLC0415 - heavy; only when the command runs
+
     with invocation.caller() as (application, caller):
         application.deletions.retry(request_id, caller)
         view = finish(application, caller, request_id, invocation.screen)
@@ -113,7 +117,7 @@ def _subject(
     source: str | None,
     kinds: list[str] | None,
 ) -> dict[str, object]:
-    ways = {
+    ways: dict[str, object] = {
         "recordIds": record_ids,
         "names": [{"name": name, "scope": scope} for name in names or []],
         "principalId": principal,
@@ -127,11 +131,11 @@ def _subject(
 
 
 def _answer_preview(invocation: Invocation, planned: Preview) -> None:
-    invocation.screen.answer(document_of(planned), *preview_table(planned))
+    invocation.screen.answer(document_of(planned), *preview_lines(planned))
 
 
 def _ask(invocation: Invocation, planned: Preview) -> None:
-    for part in preview_table(planned):
+    for part in preview_lines(planned):
         invocation.screen.err.print(part, highlight=False)
     if not typer.confirm("Delete?", err=True):
         invocation.screen.say("Nothing was deleted.")

@@ -17,16 +17,16 @@ def add_to(root: typer.Typer) -> None:
 def demo(
     invocation: Invocation,
     keep: Annotated[bool, typer.Option("--keep", help="Leave the database running to look around.")] = False,
-    clean: Annotated[bool, typer.Option("--clean", help="Remove everything that demos made, and end.")] = False,
+    clean: Annotated[bool, typer.Option("--clean", help="Remove what the last run left, and end.")] = False,
 ) -> None:
     """Register a small world, delete one preference, and see what becomes of everything made of it.
 
-    It starts a database of its own in the folder `demo` of the home folder. Each run has a tenant of its own, so runs
-    do not meet; --clean removes them all.
+    It has a database of its own, in the folder demo of the home folder. Each run begins anew and removes what the run
+    before it left.
     """
     from service.cli.demo.stage import clean as clean_up  # noqa: PLC0415 - heavy; only when the command runs
     from service.cli.demo.stage import demo_settings, staged  # noqa: PLC0415
-    from service.cli.demo.story import play  # noqa: PLC0415
+    from service.cli.demo.story import open_demo, play  # noqa: PLC0415
 
     if keep and clean:
         raise typer.BadParameter("Give --keep or --clean, not both.")
@@ -37,6 +37,6 @@ def demo(
         invocation.screen.answer({"removed": str(removed) if removed else None}, told)
         return
     with staged(invocation, settings, keep=keep) as application:
-        document = play(invocation.screen, application, keep=keep)
+        document = play(open_demo(invocation.screen, application), keep=keep)
     if invocation.screen.as_json:
         invocation.screen.answer(document)

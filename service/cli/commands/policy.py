@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, cast
 
 import typer
 from rich.text import Text
@@ -54,7 +54,7 @@ def check_policy(
 
 def _answer_faults(invocation: Invocation, error: PolicyInvalid) -> None:
     faults = error.details.get("faults")
-    named = [str(fault) for fault in faults] if isinstance(faults, list) else [error.message]
+    named = [str(fault) for fault in cast("list[object]", faults)] if isinstance(faults, list) else [error.message]
     noun = "fault" if len(named) == 1 else "faults"
     told = Text(f"The bundle does not load: {len(named)} {noun}.", style="bold red")
     invocation.screen.answer({"faults": named}, *(Text(fault) for fault in named), told)

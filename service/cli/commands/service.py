@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import os
 import signal
-import socket
 import threading
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from service.cli.invocation import Invocation, command, load_settings
 
 if TYPE_CHECKING:
-    from service.bootstrap import Application
-
-_IDLE_SECONDS: Final = 1.0
+    from service.workers.worker import Worker
 
 
 def add_to(root: typer.Typer) -> None:
@@ -28,7 +24,9 @@ def add_to(root: typer.Typer) -> None:
 def serve(
     invocation: Invocation,
     host: Annotated[str | None, typer.Option("--host", help="Address to listen on; SEQUELA_HOST by default.")] = None,
-    port: Annotated[int | None, typer.Option("--port", min=0, max=65_535, help="Port; SEQUELA_PORT by default.")] = None,
+    port: Annotated[
+        int | None, typer.Option("--port", min=0, max=65_535, help="Port; SEQUELA_PORT by default.")
+    ] = None,
 ) -> None:
     """Serve the HTTP API, with workers inside, until interrupted."""
     from service.api.server import serve as serve_api  # noqa: PLC0415 - heavy; only when the command runs
@@ -43,25 +41,26 @@ def work(
     once: Annotated[bool, typer.Option("--once", help="End when nothing is due instead of waiting for more.")] = False,
 ) -> None:
     """Do the work of deletions in a process of its own, until SIGTERM or an interrupt."""
+    from service.workers.worker import Worker, WorkerThreads  # noqa: PLC0415 - heavy; only when the command runs
+
     stopping = threading.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stopping.set())
+        signal.signal(number, lambda _number, _frame: stopping.set())
     with invocation.application() as application:
-        invocation.screen.say("Working; end with SIGTERM or an interrupt.")
-        done = _work(application, stopping, once=once)
-    invocation.screen.answer({"done": done}, f"Did {done} units of work.")
+        if once:
+            done = _drain(Worker(application, f"command {application.ids.new()}"), stopping)
+            invocation.screen.answer({"done": done}, f"Did {done} units of work; nothing more is due.")
+            return
+        threads = WorkerThreads(application, max(1, application.settings.workers))
+        threads.start()
+        invocation.screen.say("Working; end with SIGTERM or an interrupt.", style="")
+        stopping.wait()
+        threads.stop()
+    invocation.screen.answer({"stopped": True}, "Stopped.")
 
 
-def _work(application: Application, stopping: threading.Event, *, once: bool) -> int:
-    from service.workers.worker import Worker  # noqa: PLC0415 - heavy; only when the command runs
-
-    worker = Worker(application, f"{socket.gethostname()}:{os.getpid()}")
+def _drain(worker: Worker, stopping: threading.Event) -> int:
     done = 0
-    while not stopping.is_set():
-        units = worker.run_once()
+    while not stopping.is_set() and (units := worker.run_once()):
         done += units
-        if units == 0:
-            if once:
-                break
-            stopping.wait(_IDLE_SECONDS)
     return done

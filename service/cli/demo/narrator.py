@@ -26,6 +26,10 @@ class Narrator:
         """Say something in plain sentences."""
         self._console.print(Padding(Text(" ".join(sentences)), (0, 0, 0, 3)))
 
+    def command(self, line: str) -> None:
+        """Give a line to copy: it stays one line however narrow the screen is."""
+        self._console.print(Text(f"   {line}", style="cyan"), soft_wrap=True)
+
     def show(self, *parts: RenderableType) -> None:
         """Show tables, trees and the like."""
         for part in parts:

@@ -23,13 +23,16 @@ def demo_settings(settings: Settings) -> Settings:
 
 @contextmanager
 def staged(invocation: Invocation, settings: Settings, *, keep: bool) -> Generator[Application]:
-    """The demo's application; its server is stopped at the end, or left running.
+    """The demo's application in a new folder; its server is stopped at the end, or left running.
+
+    What an earlier run left is removed first: the scenario is one world, and its tombstones would keep it out.
 
     Args:
         invocation: who is told of the long steps.
         settings: of the demo.
         keep: leave the server running for looking around.
     """
+    clean(invocation, settings)
     server = invocation.local_server(settings)
     if keep:
         server.start()

@@ -1,0 +1,75 @@
+// name:    expand_operations
+// does:    The operations that produced a record and what it was derived from, with the records that each one used.
+// access:  read
+// params:  identity STRING, edgeTypes LIST<STRING>, rowsMax INTEGER, includeDeleted BOOLEAN, tenantId STRING,
+//          tenants LIST<STRING>, purpose STRING, grants LIST<STRING>, states LIST<STRING>
+// literals: levels INTEGER
+// returns: nodes INTEGER, edges INTEGER, deepest INTEGER, withheld BOOLEAN, cut BOOLEAN, rows LIST<MAP>
+// order:   rows by depth
+// bound:   one row; rowsMax entries in rows
+// plan:    NodeUniqueIndexSeek · VarLengthExpand(Pruning,BFS,All)
+MATCH (target:Identity {identity: $identity})
+CALL (target) {
+  MATCH p = (target)-[steps:
+             OBSERVED_FROM|SUMMARIZED_FROM|INFERRED_FROM|EMBEDDED_FROM|CACHED_FROM|COMPACTED_FROM
+             |PROJECTED_FROM|PROPOSED_FROM|RENDERED_FROM|EXPORTED_FROM|LABELED_FROM|BACKED_UP_FROM
+             *1..$$levels]->(reached:Identity)
+  WHERE all(n IN nodes(p) WHERE
+      CASE WHEN n:Tombstone
+        THEN $includeDeleted AND EXISTS {
+          (n)<-[:OUTCOME_FOR]-(:Outcome)<-[:HAS_OUTCOME]-(:Request {tenantId: $tenantId})
+        }
+        ELSE n.tenantId IN $tenants AND n.state IN $states AND $purpose IN n.purposes
+          AND any(grant IN $grants WHERE grant IN n.permissions)
+      END)
+  WITH reached, min(length(p)) AS depth
+  ORDER BY depth
+  WITH collect({node: reached, depth: depth}) AS walked
+  RETURN [{node: target, depth: 0}] + walked AS cone
+}
+CALL (cone) {
+  // Each source is judged once, not once an edge.
+  UNWIND cone AS one
+  WITH one.node AS node
+  MATCH (node)-[step]->(m:Identity)
+  WHERE type(step) IN $edgeTypes
+  WITH m, count(step) AS steps
+  WITH steps,
+    CASE WHEN m:Tombstone
+      THEN $includeDeleted AND EXISTS {
+        (m)<-[:OUTCOME_FOR]-(:Outcome)<-[:HAS_OUTCOME]-(:Request {tenantId: $tenantId})
+      }
+      ELSE m.tenantId IN $tenants AND m.state IN $states AND $purpose IN m.purposes
+        AND any(grant IN $grants WHERE grant IN m.permissions)
+    END AS shown
+  RETURN
+    sum(CASE WHEN shown THEN steps ELSE 0 END) AS edges,
+    count(CASE WHEN shown THEN null ELSE 1 END) > 0 AS withheld
+}
+CALL (cone) {
+  UNWIND cone[0..$rowsMax] AS one
+  WITH one.node AS node, one.depth AS depth
+  MATCH (node)-[:PRODUCED_BY]->(operation:Operation)
+  CALL (operation) {
+    MATCH (operation)-[:USED]->(m:Identity)
+    WHERE
+      CASE WHEN m:Tombstone
+        THEN $includeDeleted AND EXISTS {
+          (m)<-[:OUTCOME_FOR]-(:Outcome)<-[:HAS_OUTCOME]-(:Request {tenantId: $tenantId})
+        }
+        ELSE m.tenantId IN $tenants AND m.state IN $states AND $purpose IN m.purposes
+          AND any(grant IN $grants WHERE grant IN m.permissions)
+      END
+    RETURN collect(m.identity) AS used
+  }
+  RETURN collect({
+    identity: node.identity, depth: depth, isTombstone: node:Tombstone, tenantId: node.tenantId, state: node.state,
+    purposes: node.purposes, permissions: node.permissions, operationId: operation.operationId,
+    type: operation.type, producerId: operation.producerId, producerVersion: operation.producerVersion,
+    method: operation.method, at: operation.at, used: used
+  }) AS rows
+}
+RETURN
+  size(cone) - 1 AS nodes, edges,
+  reduce(deepest = 0, one IN cone | CASE WHEN one.depth > deepest THEN one.depth ELSE deepest END) AS deepest,
+  withheld, size(cone) > $rowsMax AS cut, rows

@@ -1,0 +1,101 @@
+"""Reading for a caller within a time limit: what all questions about lineage share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from graph.access import Caller
+from graph.clock import Clock
+from graph.database.database import Database, StatementTimedOut
+from graph.database.rows import Row
+from graph.errors import NotFound, Oversized
+from graph.lineage.model import CompletenessReceipt, Limit
+from graph.vocabulary import ReasonCode
+
+
+@dataclass(frozen=True)
+class Reader:
+    """The graph as one caller may see it; `include_deleted` shows the tombstones that the caller's tenant left."""
+
+    database: Database
+    clock: Clock
+    timeout_seconds: float
+    caller: Caller
+    include_deleted: bool = False
+
+    def find(self, identity: str) -> None:
+        """Make sure that an identity is there for the caller, by its key alone: cheap where it is not.
+
+        Raises:
+            NotFound: no such record for this caller (`NOT_FOUND`), or its own tenant deleted it and deleted ones were
+                not asked for (`DELETED_RECORD`).
+        """
+        try:
+            identity.encode()
+        except UnicodeEncodeError:
+            raise _missing() from None
+        rows = self._read("get_root", {"identity": identity, **self._seen()})
+        if not rows:
+            raise _missing()
+        if rows[0].truth("isTombstone") and not self.include_deleted:
+            raise NotFound("this record was deleted; ask for deleted ones too", code=ReasonCode.DELETED_RECORD)
+
+    def one(self, name: str, /, *, literals: Mapping[str, int] | None = None, **params: object) -> Row:
+        """The one row that a query of this room answers.
+
+        Raises:
+            NotFound: none, since what it starts from went away in the meantime.
+            Oversized: the time limit passed (`LIMIT_EXCEEDED`, naming it), or the server lacks the memory.
+        """
+        rows = self._read(name, {**params, **self._seen(), "includeDeleted": self.include_deleted}, literals)
+        if not rows:
+            raise _missing()
+        return rows[0]
+
+    def receipt(
+        self,
+        *,
+        nodes: int,
+        edges: int,
+        deepest: int,
+        limits: tuple[Limit, ...] = (),
+        withheld: bool,
+        cycle: bool = False,
+        more_follow: bool = False,
+    ) -> CompletenessReceipt:
+        """The receipt of an answer that was read just now."""
+        return CompletenessReceipt(
+            nodes_visited=nodes,
+            edges_visited=edges,
+            depth_deepest=deepest,
+            limits_met=tuple(limit.value for limit in limits),
+            withheld=withheld,
+            cycle=cycle,
+            more_follow=more_follow,
+            as_of=self.clock.now(),
+            bookmarks=tuple(self.database.bookmarks()),
+        )
+
+    def _seen(self) -> dict[str, object]:
+        return {
+            "tenantId": self.caller.tenant_id,
+            "tenants": self.caller.tenants,
+            "purpose": self.caller.purpose,
+            "grants": self.caller.grants,
+            "states": self.caller.states,
+        }
+
+    def _read(self, name: str, params: Mapping[str, object], literals: Mapping[str, int] | None = None) -> list[Row]:
+        try:
+            return self.database.read(name, literals=literals, timeout=self.timeout_seconds, **params)
+        except StatementTimedOut as error:
+            raise Oversized(
+                "the answer was not found within the time limit; ask for less depth or fewer edge types",
+                code=ReasonCode.LIMIT_EXCEEDED,
+                details={"limit": Limit.TIME.value, "max": self.timeout_seconds},
+            ) from error
+
+
+def _missing() -> NotFound:
+    return NotFound("no such record", code=ReasonCode.NOT_FOUND)
