@@ -10,7 +10,8 @@ from graph.vocabulary import ReasonCode, RecordState, Role
 # Roles that may look at what is held back from ordinary use.
 _STATES_BY_ROLE = {
     Role.REVIEWER: frozenset({RecordState.ACTIVE, RecordState.SUPERSEDED, RecordState.QUARANTINED}),
-    Role.AUDITOR: frozenset(RecordState),
+    # What is kept under an exception is no state to be listed: it is shown one by one, for the purpose of the exception.
+    Role.AUDITOR: frozenset(RecordState) - {RecordState.RETAINED},
 }
 _STATES_ORDINARY = frozenset({RecordState.ACTIVE, RecordState.SUPERSEDED})
 

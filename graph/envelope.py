@@ -13,7 +13,7 @@ from typing import Annotated, Final, Literal, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, StringConstraints
 
-from graph.errors import Oversized
+from graph.errors import InvalidInput, Oversized
 from graph.vocabulary import DerivationType, EdgeType, OperationType, ReasonCode
 
 NOT_APPLICABLE: Final = "not_applicable"
@@ -54,21 +54,34 @@ def _depth_checked(content: object) -> object:
     Raises:
         Oversized: it is (`LIMIT_EXCEEDED`); raised past pydantic, which would tell a fault without the limit.
     """
-    level, depth = [content], 0
-    while level := [item for item in level if isinstance(item, list | dict)]:
-        depth += 1
+    level, depth = _children(content), 1
+    while level:
         if depth > CONTENT_DEPTH_MAX:
             raise Oversized(
                 "content is nested too deep",
                 code=ReasonCode.LIMIT_EXCEEDED,
                 details={"limit": "CONTENT_DEPTH_MAX", "max": CONTENT_DEPTH_MAX},
             )
-        level = [child for item in level for child in _children(cast("list[object] | dict[str, object]", item))]
+        level = [child for item in level for child in _children(item)]
+        depth += 1
     return content
 
 
-def _children(item: list[object] | dict[str, object]) -> list[object]:
-    return list(item.values()) if isinstance(item, dict) else item
+def _children(value: object) -> list[object]:
+    if isinstance(value, dict):
+        return list(cast("dict[str, object]", value).values())
+    return cast("list[object]", value) if isinstance(value, list) else []
+
+
+def _edge_checked(edge: object) -> object:
+    """An edge type as it came, if it is registered (PRV-04).
+
+    Raises:
+        InvalidInput: it is not (`UNKNOWN_EDGE_TYPE`); raised past pydantic, whose faults have no code of their own.
+    """
+    if isinstance(edge, str) and edge not in tuple(EdgeType):
+        raise InvalidInput("the registry has no such edge type", code=ReasonCode.UNKNOWN_EDGE_TYPE)
+    return edge
 
 
 class _Model(BaseModel):
@@ -81,7 +94,7 @@ class SourceInput(_Model):
     record_id: Annotated[str | None, Field(alias="recordId", max_length=36)] = None
     name: str | None = None
     scope: Short | None = None
-    edge: EdgeType
+    edge: Annotated[EdgeType, BeforeValidator(_edge_checked)]
 
 
 class StoreInput(_Model):

@@ -375,6 +375,10 @@ class StoreKind(StrEnum):
     FILES = "files"
 
 
+# The store that every record is in: the graph itself.
+GRAPH_STORE: Final = "graph"
+
+
 class Role(StrEnum):
     """What a caller is allowed to do."""
 

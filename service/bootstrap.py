@@ -14,6 +14,7 @@ from graph.database.schema import apply_schema
 from graph.deletion.deletions import Deletions
 from graph.deletion.holds import Holds
 from graph.ids import IdentityKeys, Ids, SystemIds
+from graph.lineage.lineage import Lineage
 from graph.policy.loader import load_policy
 from graph.policy.model import Policy
 from graph.propagation.settle import Settler
@@ -41,6 +42,11 @@ class Application:
     def registrar(self) -> Registrar:
         """Registers records."""
         return Registrar(self.database, self.policy, self.keys, self.clock, self.ids)
+
+    @cached_property
+    def lineage(self) -> Lineage:
+        """Answers where records come from and what came of them."""
+        return Lineage(self.database, self.policy, self.clock, self.settings.walk_timeout_seconds)
 
     @cached_property
     def deletions(self) -> Deletions:

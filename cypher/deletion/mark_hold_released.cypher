@@ -18,7 +18,7 @@ WITH h
 CALL (h) {
   MATCH (h)<-[:HELD_UNDER]-(n:Identity)<-[:OUTCOME_FOR]-(o:Outcome {outcome: 'retained_under_exception'})
   MATCH (o)<-[:HAS_OUTCOME]-(q:Request)
-  WHERE o.basis = 'hold' AND NOT EXISTS { (n)-[:HELD_UNDER]->(:Hold {state: 'active'}) }
+  WHERE o.basis = 'hold' AND o.ground = h.holdId
   WITH DISTINCT q
   SET q.state = 'PROPAGATING'
   RETURN collect(q.requestId) AS reopened

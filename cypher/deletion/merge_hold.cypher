@@ -1,6 +1,7 @@
 // name:    merge_hold
 // does:    Places a hold on records, once for an idempotency key, under the records' locks: a removal that holds the locks
 //          comes first and leaves a tombstone, or reads the hold and keeps the record.
+//          A record whose content is gone has nothing left to hold.
 // access:  write
 // params:  locks LIST<STRING>, tenantId STRING, key STRING, fingerprint STRING, hold MAP, at INTEGER
 // returns: holdId STRING, held INTEGER
@@ -11,7 +12,7 @@ UNWIND $locks AS identity
 MATCH (locked:Identity {identity: identity})
 SET locked:Identity
 WITH collect(locked) AS nodes
-WITH [n IN nodes WHERE n:Record AND n.tenantId = $tenantId] AS records
+WITH [n IN nodes WHERE n:Record AND n.tenantId = $tenantId AND n.state <> 'invalidated'] AS records
 WHERE size(records) = size($locks)
 MERGE (k:IdempotencyKey {tenantId: $tenantId, key: $key})
 ON CREATE SET k.fingerprint = $fingerprint, k.createdAt = $at, k.result = $hold.holdId

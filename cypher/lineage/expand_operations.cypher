@@ -60,7 +60,10 @@ CALL (cone) {
         ELSE m.tenantId IN $tenants AND m.state IN $states AND $purpose IN m.purposes
           AND any(grant IN $grants WHERE grant IN m.permissions)
       END
-    RETURN collect(m.identity) AS used
+    RETURN collect({
+      identity: m.identity, isTombstone: m:Tombstone, tenantId: m.tenantId, state: m.state, purposes: m.purposes,
+      permissions: m.permissions
+    }) AS used
   }
   RETURN collect({
     identity: node.identity, depth: depth, isTombstone: node:Tombstone, tenantId: node.tenantId, state: node.state,

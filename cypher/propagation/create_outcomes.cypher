@@ -2,6 +2,7 @@
 // does:    Removes content and writes the outcome of each affected node, in one transaction with the reading of its facts:
 //          a deleted one becomes a tombstone of exactly four properties, an invalidated one keeps a shell, a retained one
 //          keeps its content and serves nobody else.
+//          What an operation says of its producer goes with its last output.
 // access:  write
 // params:  requestId STRING, rows LIST<MAP>
 // returns: written INTEGER
@@ -22,6 +23,14 @@ FOREACH (_ IN CASE row.change WHEN 'invalidate' THEN [1] ELSE [] END |
 FOREACH (_ IN CASE row.change WHEN 'retain' THEN [1] ELSE [] END |
   SET d.state = 'retained'
 )
+WITH q, d, row
+CALL (d, row) {
+  WITH d, row
+  WHERE row.change IN ['delete', 'invalidate']
+  MATCH (d)-[:PRODUCED_BY]->(o:Operation)
+  WHERE NOT EXISTS { (o)<-[:PRODUCED_BY]-(other:Record) WHERE other.state <> 'invalidated' }
+  REMOVE o.method, o.producerId, o.producerVersion
+}
 WITH q, d, row
 UNWIND row.outcomes AS entry
 CREATE (q)-[:HAS_OUTCOME]->(o:Outcome)-[:OUTCOME_FOR]->(d)

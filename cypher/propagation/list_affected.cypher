@@ -2,28 +2,29 @@
 // does:    What decides about affected nodes, read for a preview: the same facts as under the locks, with every live
 //          source listed, since nothing is fenced yet.
 // access:  read
-// params:  rows LIST<MAP>, edgeTypes LIST<STRING>, within LIST<STRING>
+// params:  identities LIST<STRING>, edgeTypes LIST<STRING>, within LIST<STRING>
 // returns: facts LIST<MAP>
-// bound:   size(rows) nodes
+// bound:   size(identities) nodes
 // plan:    NodeUniqueIndexSeek
-UNWIND $rows AS row
-MATCH (d:Identity {identity: row.identity})
+UNWIND $identities AS wanted
+MATCH (d:Identity {identity: wanted})
 RETURN collect({
   identity: d.identity,
   isTombstone: d:Tombstone,
   kind: d.kind,
   state: d.state,
-  fence: d.fence,
-  outcome: head(COLLECT {
-    MATCH (o:Outcome {outcomeId: row.outcomeId})
-    RETURN o.outcome
-  }),
+  outcome: null,
+  ground: null,
   holds: COLLECT {
     MATCH (d)-[:HELD_UNDER]->(h:Hold {state: 'active'})
     RETURN {holdId: h.holdId, exceptionType: h.exceptionType, authority: h.authority, policyRef: h.policyRef,
             ownerId: h.ownerId, reviewAt: h.reviewAt}
   },
-  stores: COLLECT { MATCH (d)-[e:STORED_IN]->(s:Store) WHERE e.locator IS NOT NULL RETURN DISTINCT s.storeId },
+  stores: COLLECT {
+    MATCH (d)-[e:STORED_IN]->(s:Store)
+    WHERE e.locator IS NOT NULL AND s.storeId <> 'graph'
+    RETURN DISTINCT s.storeId
+  },
   witness: head(COLLECT {
     MATCH (d)-[e:OBSERVED_FROM|SUMMARIZED_FROM|INFERRED_FROM|EMBEDDED_FROM|CACHED_FROM|COMPACTED_FROM
                |PROJECTED_FROM|PROPOSED_FROM|RENDERED_FROM|EXPORTED_FROM|LABELED_FROM|BACKED_UP_FROM

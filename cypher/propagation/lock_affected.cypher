@@ -2,7 +2,7 @@
 // does:    Write-locks affected nodes and reads, under the locks, everything that decides what becomes of each: holds,
 //          remaining support, stores, and which edge from which fenced or deleted source led to it.
 // access:  write
-// params:  rows LIST<MAP>, edgeTypes LIST<STRING>
+// params:  rows LIST<MAP>, edgeTypes LIST<STRING>, shellKinds LIST<STRING>
 // returns: facts LIST<MAP>
 // order:   locks are taken in the order of the rows; the caller sorts them by identity
 // bound:   size(rows) nodes
@@ -13,22 +13,31 @@ SET held:Identity
 WITH collect({row: row, node: held}) AS locked
 UNWIND locked AS entry
 WITH entry.row AS row, entry.node AS d
+OPTIONAL MATCH (before:Outcome {outcomeId: row.outcomeId})
+WITH d, before,
+  COLLECT {
+    MATCH (d)-[:OBSERVED_FROM|SUMMARIZED_FROM|INFERRED_FROM|EMBEDDED_FROM|CACHED_FROM|COMPACTED_FROM
+              |PROJECTED_FROM|PROPOSED_FROM|RENDERED_FROM|EXPORTED_FROM|LABELED_FROM|BACKED_UP_FROM]->(p:Record)
+    WHERE p.fence IS NULL AND p.state IN ['active', 'superseded']
+    RETURN p.identity LIMIT 1
+  } AS liveSources
 RETURN collect({
   identity: d.identity,
   isTombstone: d:Tombstone,
   kind: d.kind,
   state: d.state,
-  fence: d.fence,
-  outcome: head(COLLECT {
-    MATCH (o:Outcome {outcomeId: row.outcomeId})
-    RETURN o.outcome
-  }),
+  outcome: before.outcome,
+  ground: before.ground,
   holds: COLLECT {
     MATCH (d)-[:HELD_UNDER]->(h:Hold {state: 'active'})
     RETURN {holdId: h.holdId, exceptionType: h.exceptionType, authority: h.authority, policyRef: h.policyRef,
             ownerId: h.ownerId, reviewAt: h.reviewAt}
   },
-  stores: COLLECT { MATCH (d)-[e:STORED_IN]->(s:Store) WHERE e.locator IS NOT NULL RETURN DISTINCT s.storeId },
+  stores: COLLECT {
+    MATCH (d)-[e:STORED_IN]->(s:Store)
+    WHERE e.locator IS NOT NULL AND s.storeId <> 'graph'
+    RETURN DISTINCT s.storeId
+  },
   witness: head(COLLECT {
     MATCH (d)-[e:OBSERVED_FROM|SUMMARIZED_FROM|INFERRED_FROM|EMBEDDED_FROM|CACHED_FROM|COMPACTED_FROM
                |PROJECTED_FROM|PROPOSED_FROM|RENDERED_FROM|EXPORTED_FROM|LABELED_FROM|BACKED_UP_FROM
@@ -40,11 +49,6 @@ RETURN collect({
     WHERE type(e) IN $edgeTypes AND (p:Tombstone OR p.fence IS NOT NULL)
     RETURN {edge: type(e), parent: p.identity} ORDER BY p.identity, type(e) LIMIT 1
   }),
-  liveSources: COLLECT {
-    MATCH (d)-[:OBSERVED_FROM|SUMMARIZED_FROM|INFERRED_FROM|EMBEDDED_FROM|CACHED_FROM|COMPACTED_FROM
-              |PROJECTED_FROM|PROPOSED_FROM|RENDERED_FROM|EXPORTED_FROM|LABELED_FROM|BACKED_UP_FROM]->(p:Record)
-    WHERE p.fence IS NULL AND p.state IN ['active', 'superseded']
-    RETURN p.identity LIMIT 1
-  },
-  envelope: d.envelope
+  liveSources: liveSources,
+  envelope: CASE WHEN size(liveSources) > 0 OR d.kind IN $shellKinds THEN d.envelope END
 }) AS facts

@@ -1,6 +1,7 @@
 // name:    mark_outcomes_resumed
 // does:    Carries on with nodes that were retained and are held no longer: the content goes and each outcome that waited
 //          changes, its history keeping what it was.
+//          What an operation says of its producer goes with its last output.
 // access:  write
 // params:  rows LIST<MAP>
 // returns: changed INTEGER
@@ -17,7 +18,15 @@ FOREACH (_ IN CASE row.change WHEN 'invalidate' THEN [1] ELSE [] END |
   SET d.state = 'invalidated', d.envelope = row.envelope
   REMOVE d.content, d.principalKey, d.sourceKey
 )
-WITH row
+WITH d, row
+CALL (d, row) {
+  WITH d, row
+  WHERE row.change IN ['delete', 'invalidate']
+  MATCH (d)-[:PRODUCED_BY]->(o:Operation)
+  WHERE NOT EXISTS { (o)<-[:PRODUCED_BY]-(other:Record) WHERE other.state <> 'invalidated' }
+  REMOVE o.method, o.producerId, o.producerVersion
+}
+WITH d, row
 UNWIND row.outcomes AS entry
 MATCH (o:Outcome {outcomeId: entry.outcomeId})
 WHERE o.outcome = 'retained_under_exception'

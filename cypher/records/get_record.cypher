@@ -3,7 +3,7 @@
 //          the caller may not see is not there, and neighbours that the caller may not see are left out.
 // access:  read
 // params:  identity STRING, tenants LIST<STRING>, purpose STRING, grants LIST<STRING>, states LIST<STRING>,
-//          tenantId STRING, neighboursMax INTEGER
+//          tenantId STRING, neighboursMax INTEGER, audits BOOLEAN
 // returns: identity STRING, isTombstone BOOLEAN, deletedAt INTEGER, reasonCode STRING, policyRef STRING, tenantId STRING, class STRING,
 //          kind STRING, state STRING, fenced BOOLEAN, purposes LIST<STRING>, permissions LIST<STRING>,
 //          observedAt INTEGER, expiresAt INTEGER, envelope STRING, contradicts LIST<STRING>, supersedes LIST<STRING>,
@@ -13,6 +13,10 @@
 MATCH (n:Identity {identity: $identity})
 WHERE (n:Record AND n.tenantId IN $tenants AND n.state IN $states AND $purpose IN n.purposes
        AND any(grant IN $grants WHERE grant IN n.permissions))
+   OR (n.state = 'retained' AND $audits AND n.tenantId = $tenantId AND EXISTS {
+        MATCH (n)<-[:OUTCOME_FOR]-(:Outcome)-[:EXCEPTED_UNDER]->(x:Exception {state: 'open'})
+        WHERE $purpose IN x.servesPurposes
+      })
    OR (n:Tombstone AND EXISTS { (n)<-[:OUTCOME_FOR]-(:Outcome)<-[:HAS_OUTCOME]-(:Request {tenantId: $tenantId}) })
 RETURN
   n.identity AS identity, n:Tombstone AS isTombstone, n.deletedAt AS deletedAt, n.reasonCode AS reasonCode,

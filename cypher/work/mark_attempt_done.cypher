@@ -1,6 +1,7 @@
 // name:    mark_attempt_done
 // does:    Completes an attempt and moves its outcome, if the lease still holds; a settled outcome loses its locators, and
-//          its ledger entry ends. An answer under an old epoch changes nothing.
+//          its ledger entry ends, and a request that had ended without it is judged anew. An answer under an old epoch
+//          changes nothing.
 // access:  write
 // params:  storeId STRING, shard INTEGER, epoch INTEGER, holder STRING, outcomeId STRING, attemptId STRING, now INTEGER,
 //          result MAP, changes MAP, settled BOOLEAN, level STRING
@@ -37,5 +38,12 @@ CALL (o) {
   WHERE $settled
   MATCH (o)-[:EXCEPTED_UNDER]->(x:Exception)
   SET x.state = 'ended', x.endedAt = $now
+}
+CALL (o) {
+  WITH o
+  WHERE $settled
+  MATCH (o)<-[:HAS_OUTCOME]-(q:Request)
+  WHERE q.state IN ['COMPLETED', 'COMPLETED_WITH_EXCEPTIONS', 'CLOSED_WITH_OWNED_FAILURES']
+  SET q.state = 'RETRYING'
 }
 RETURN count(*) AS done

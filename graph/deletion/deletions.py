@@ -25,11 +25,12 @@ from graph.errors import Conflict, InvalidInput
 from graph.ids import IdentityKeys, Ids, derived_id
 from graph.policy.model import Policy
 from graph.propagation.closure import FENCE_ROWS, Progress, chunks, fence_closure
-from graph.propagation.model import GRAPH_STORE, Affected
+from graph.propagation.model import Affected
 from graph.propagation.settle import Cause, Settler, exception_entry
 from graph.vocabulary import (
     DELETION_STATES_COMPLETE,
     DELETION_STATES_TERMINAL,
+    GRAPH_STORE,
     DeletionState,
     DerivativeOutcome,
     ReasonCode,

@@ -40,6 +40,10 @@ class Holds:
             Conflict: the key was used for something else (`IDEMPOTENCY_KEY_REUSED`).
         """
         caller.demand(Role.PRIVACY)
+        fingerprint = self.keys.fingerprint(caller.tenant_id, hold.model_dump_json(by_alias=True).encode())
+        placed = self._placed(caller, idempotency_key, fingerprint)
+        if placed is not None:
+            return self.view(placed, caller)
         exception = self.policy.exception_type(hold.exception_type)
         if not hold.authority.strip() or not hold.policy_ref.strip() or not hold.contact.strip():
             raise NotAuthorized(
@@ -51,12 +55,13 @@ class Holds:
             locks=sorted(set(hold.record_ids)),
             tenantId=caller.tenant_id,
             key=idempotency_key,
-            fingerprint=self.keys.fingerprint(caller.tenant_id, hold.model_dump_json(by_alias=True).encode()),
+            fingerprint=fingerprint,
             hold=values,
             at=self.clock.now(),
         )
         if not rows:
-            raise self._not_placed(caller, idempotency_key)
+            self._placed(caller, idempotency_key, fingerprint)
+            raise NotFound("one of these records is not there", code=ReasonCode.NOT_FOUND)
         return self.view(rows[0].text("holdId"), caller)
 
     def release(self, hold_id: str, caller: Caller) -> HoldView:
@@ -124,11 +129,11 @@ class Holds:
             "placedBy": self.keys.lookup(caller.tenant_id, "principalId", caller.principal_id),
         }
 
-    def _not_placed(self, caller: Caller, key: str) -> NotFound | Conflict:
-        """Why nothing was placed: the key belongs to something else, or a record is not there."""
-        if self.database.read("get_idempotency_key", tenantId=caller.tenant_id, key=key):
-            return Conflict("this idempotency key was used for another request", code=ReasonCode.IDEMPOTENCY_KEY_REUSED)
-        return NotFound("one of these records is not there", code=ReasonCode.NOT_FOUND)
+    def _placed(self, caller: Caller, key: str, fingerprint: str) -> str | None:
+        rows = self.database.read("get_idempotency_key", tenantId=caller.tenant_id, key=key)
+        if rows and rows[0].text("fingerprint") != fingerprint:
+            raise Conflict("this idempotency key was used for another request", code=ReasonCode.IDEMPOTENCY_KEY_REUSED)
+        return rows[0].text_or_none("result") if rows else None
 
 
 def _hold(stored: Mapping[str, object], record_ids: list[str]) -> HoldView:

@@ -12,9 +12,9 @@ from graph.deletion.model import OutcomeView, RequestView, outcome_from_row
 from graph.deletion.receipt import OutcomeCount
 from graph.errors import NotFound
 from graph.propagation.closure import chunks
-from graph.propagation.model import GRAPH_STORE, Affected
+from graph.propagation.model import Affected
 from graph.propagation.settle import outcome_id
-from graph.vocabulary import DeletionState, DerivativeOutcome, OutcomeState, ReasonCode, Role
+from graph.vocabulary import GRAPH_STORE, DeletionState, DerivativeOutcome, OutcomeState, ReasonCode, Role
 
 LEDGER_ROWS: Final = 10_000
 

@@ -11,9 +11,9 @@ from graph.database.database import Database
 from graph.deletion.model import PlannedOutcome, Preview
 from graph.policy.model import Policy
 from graph.propagation.closure import chunks, discover
-from graph.propagation.model import GRAPH_STORE, Affected, Facts, facts_from_row
+from graph.propagation.model import Affected, Facts, facts_from_row
 from graph.propagation.rules import decide
-from graph.vocabulary import DerivativeOutcome
+from graph.vocabulary import GRAPH_STORE, DerivativeOutcome
 
 PLAN_ROWS = 2_000
 
@@ -48,10 +48,9 @@ def _facts(
     database: Database, policy: Policy, batch: Sequence[Affected], reached: frozenset[str]
 ) -> Iterator[tuple[Facts, int]]:
     depths = {item.identity: item.depth for item in batch}
-    rows = [{"identity": identity, "outcomeId": ""} for identity in depths]
     found = database.read(
         "list_affected",
-        rows=rows,
+        identities=sorted(depths),
         edgeTypes=[edge.value for edge in policy.deletion_edges],
         within=sorted(reached),
     )[0].rows("facts")

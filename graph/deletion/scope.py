@@ -32,14 +32,21 @@ def resolve_scope(
         NotAuthorized: a record is not there or not the caller's to delete; both look alike (`REQUESTER_UNAUTHORIZED`).
         Oversized: more than `SUBJECT_MAX` records (`LIMIT_EXCEEDED`).
     """
+    if subject.kinds is not None and not may_request(policy, caller, frozenset(subject.kinds)):
+        # Before anything is looked up: who may not delete must not learn whether there is something to delete.
+        raise _not_theirs()
     wanted = _stated(database, keys, caller, subject)
     row = database.read("list_subject", identities=wanted, tenantId=caller.tenant_id)[0]
     kinds = frozenset(row.texts("kinds"))
     if set(row.texts("asked")) != set(wanted) or not may_request(policy, caller, kinds):
-        raise NotAuthorized(
-            "these records are not there, or not the requester's to delete", code=ReasonCode.REQUESTER_UNAUTHORIZED
-        )
+        raise _not_theirs()
     return Scope(tuple(sorted(row.texts("scope"))), kinds)
+
+
+def _not_theirs() -> NotAuthorized:
+    return NotAuthorized(
+        "these records are not there, or not the requester's to delete", code=ReasonCode.REQUESTER_UNAUTHORIZED
+    )
 
 
 def may_request(policy: Policy, caller: Caller, kinds: frozenset[str]) -> bool:

@@ -138,4 +138,4 @@ class Lineage:
         return find_approvals(self._reader(caller), identity)
 
     def _reader(self, caller: Caller, *, include_deleted: bool = False) -> Reader:
-        return Reader(self.database, self.clock, self.walk_timeout_seconds, caller, include_deleted)
+        return Reader(self.database, self.clock.now(), self.walk_timeout_seconds, caller, include_deleted)

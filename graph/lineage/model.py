@@ -56,7 +56,7 @@ class CompletenessReceipt:
         withheld: the walk stopped at something that this caller may not see; never how much, what or who.
         cycle: an edge of the followed types leads back to the root.
         more_follow: another page follows.
-        as_of: when the graph was read, microseconds UTC.
+        as_of: an instant, microseconds UTC; what was committed by then is in the answer.
         bookmarks: what the database had seen, for a reader elsewhere to wait for.
     """
 

@@ -48,7 +48,7 @@ def find_operations(reader: Reader, identity: str) -> Operations:
             producer_version=row.text_or_none("producerVersion"),
             method=row.text_or_none("method"),
             at=row.number("at"),
-            used=tuple(sorted(row.texts("used"))),
+            used=tuple(sorted(one.text("identity") for one in row.rows("used") if _may_see(reader, one))),
         )
         for row in rows
     ]
@@ -59,17 +59,16 @@ def find_history(reader: Reader, identity: str) -> History:
     """The versions of a record; see `Lineage.history`."""
     reader.find(identity)
     row = reader.one("expand_versions", literals={"levels": VERSIONS_MAX + 1}, identity=identity)
-    rows = [one for one in row.rows("rows") if _may_see(reader, one)]
-    kept = sorted(
-        (one for one in rows if abs(one.number("place")) <= VERSIONS_MAX), key=lambda one: one.number("place")
-    )
-    versions = tuple(_version(one, is_newest=one is kept[-1]) for one in kept)
+    found = row.rows("rows")
+    seen = sorted((one for one in found if _may_see(reader, one)), key=lambda one: one.number("place"))
+    kept = [one for one in seen if abs(one.number("place")) <= VERSIONS_MAX]
+    versions = tuple(_version(one, is_newest=one is seen[-1]) for one in kept)
     receipt = reader.receipt(
-        nodes=len(versions) - 1,
-        edges=len(versions) - 1,
-        deepest=max(abs(one.number("place")) for one in kept) if kept else 0,
-        limits=(Limit.VERSIONS,) if len(kept) < len(rows) else (),
-        withheld=row.truth("withheld") or len(rows) < len(row.rows("rows")),
+        nodes=max(len(versions) - 1, 0),
+        edges=max(len(versions) - 1, 0),
+        deepest=max((abs(one.number("place")) for one in kept), default=0),
+        limits=(Limit.VERSIONS,) if len(kept) < len(seen) else (),
+        withheld=row.truth("withheld") or len(seen) < len(found),
     )
     return History(versions, receipt)
 

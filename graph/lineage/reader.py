@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from graph.access import Caller
-from graph.clock import Clock
 from graph.database.database import Database, StatementTimedOut
 from graph.database.rows import Row
 from graph.errors import NotFound, Oversized
@@ -16,10 +15,18 @@ from graph.vocabulary import ReasonCode
 
 @dataclass(frozen=True)
 class Reader:
-    """The graph as one caller may see it; `include_deleted` shows the tombstones that the caller's tenant left."""
+    """The graph as one caller may see it.
+
+    Attributes:
+        database: the graph.
+        as_of: the instant before the first read, microseconds UTC; what was committed by then is in the answer.
+        timeout_seconds: the time limit of each statement.
+        caller: who asks.
+        include_deleted: whether to show the tombstones that the caller's tenant left.
+    """
 
     database: Database
-    clock: Clock
+    as_of: int
     timeout_seconds: float
     caller: Caller
     include_deleted: bool = False
@@ -73,7 +80,7 @@ class Reader:
             withheld=withheld,
             cycle=cycle,
             more_follow=more_follow,
-            as_of=self.clock.now(),
+            as_of=self.as_of,
             bookmarks=tuple(self.database.bookmarks()),
         )
 

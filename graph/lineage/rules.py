@@ -130,14 +130,12 @@ def position_from_cursor(cursor: str, selection: Selection, caller: Caller) -> P
         body: object = json.loads(base64.b64decode(cursor.encode(), altchars=b"-_", validate=True))
     except (ValueError, RecursionError):
         raise refusal from None
-    if not isinstance(body, list):
-        raise refusal
-    parts = cast("list[object]", body)
+    parts = cast("list[object]", body) if isinstance(body, list) else []
     if [type(part) for part in parts] != [str, str, str] or parts[1] not in selection.direction.ways:
         raise refusal
-    check, direction, identity = cast("list[str]", parts)
+    _, direction, identity = cast("list[str]", parts)
     position = Position(Direction(direction), identity)
-    if check != _check(selection, caller, position):
+    if cursor != cursor_text(selection, caller, position):
         raise refusal
     return position
 

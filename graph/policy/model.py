@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 from typing import Annotated, Final
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
@@ -302,10 +303,16 @@ class Policy:
         """Every use that data may be put to."""
         return frozenset(self.header.purposes)
 
-    @property
+    @cached_property
     def deletion_edges(self) -> tuple[EdgeType, ...]:
         """The edge types that a deletion walks, sorted by name."""
         return tuple(sorted(edge for edge, rule in self.edges.items() if rule.follow.deletion))
+
+    @cached_property
+    def kinds_always_invalidated(self) -> tuple[str, ...]:
+        """The kinds of which a deletion leaves a shell even where no other source is left, sorted by name."""
+        kept = PropagationAction.INVALIDATE
+        return tuple(sorted(name for name, kind in self.kinds.items() if kind.deletion.alone is kept))
 
     def kind(self, name: str) -> KindPolicy:
         """The kind of that name.

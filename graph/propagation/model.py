@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from graph.database.rows import Row
 from graph.vocabulary import DerivativeOutcome, OutcomeBasis, ReasonCode
 
-GRAPH_STORE = "graph"
-
 
 @dataclass(frozen=True)
 class Affected:
@@ -21,8 +19,9 @@ class Affected:
 
 @dataclass(frozen=True)
 class Ground:
-    """On what a node may be kept in spite of a deletion: a hold, or a rule of the policy."""
+    """On what a node may be kept in spite of a deletion: a hold, or a rule of the policy; `ground_id` names which."""
 
+    ground_id: str
     exception_type: str
     authority: str
     policy_ref: str
@@ -39,6 +38,7 @@ class Facts:
     kind: str
     state: str
     outcome: str | None
+    ground: str | None
     holds: tuple[Ground, ...]
     stores: tuple[str, ...]
     live_sources: frozenset[str]
@@ -69,6 +69,7 @@ def facts_from_row(row: Row) -> Facts:
         kind="" if is_tombstone else row.text("kind"),
         state="" if is_tombstone else row.text("state"),
         outcome=row.text_or_none("outcome"),
+        ground=row.text_or_none("ground"),
         holds=tuple(_ground(hold) for hold in row.rows("holds")),
         stores=tuple(sorted(row.texts("stores"))),
         live_sources=frozenset(row.texts("liveSources")),
@@ -80,6 +81,7 @@ def facts_from_row(row: Row) -> Facts:
 
 def _ground(row: Row) -> Ground:
     return Ground(
+        ground_id=row.text("holdId"),
         exception_type=row.text("exceptionType"),
         authority=row.text("authority"),
         policy_ref=row.text("policyRef"),

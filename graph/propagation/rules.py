@@ -62,6 +62,7 @@ def _kept_by_rule(facts: Facts, policy: Policy, now: int) -> Decision | None:
         return None
     exception = policy.exception_type(rule.exception_type)
     ground = Ground(
+        ground_id=f"eligibility/{rule.id}",
         exception_type=exception.id,
         authority=f"eligibility/{rule.id}",
         policy_ref=policy.policy_id,

@@ -18,9 +18,9 @@ from graph.database.database import Database, Statements
 from graph.ids import derived_id
 from graph.policy.model import Policy, StorePolicy
 from graph.propagation.closure import Progress, chunks
-from graph.propagation.model import GRAPH_STORE, Affected, Decision, Facts, facts_from_row
+from graph.propagation.model import Affected, Decision, Facts, facts_from_row
 from graph.propagation.rules import decide, shell_envelope
-from graph.vocabulary import DerivativeOutcome, EdgeType, OutcomeBasis, OutcomeState, ReasonCode
+from graph.vocabulary import GRAPH_STORE, DerivativeOutcome, EdgeType, OutcomeBasis, OutcomeState, ReasonCode
 
 SETTLE_ROWS: Final = 2_000
 WRITERS: Final = 2
@@ -58,7 +58,7 @@ class Settler:
             progress: told (nodes done, nodes in all) after each batch.
         """
         ordered = sorted(affected, key=lambda item: item.identity)
-        batches = list(chunks(ordered, SETTLE_ROWS))
+        batches = list(chunks(ordered, max(1, min(SETTLE_ROWS, -(-len(ordered) // WRITERS)))))
         settled = done = 0
         with ThreadPoolExecutor(max_workers=WRITERS, thread_name_prefix="settle") as pool:
             counts = pool.map(partial(self._settle_batch, cause, reached), batches)
@@ -77,16 +77,19 @@ class Settler:
     ) -> int:
         depths = {item.identity: item.depth for item in batch}
         rows = [{"identity": i, "outcomeId": outcome_id(cause.request_id, i, GRAPH_STORE)} for i in depths]
-        found = statements.run("lock_affected", rows=rows, edgeTypes=[edge.value for edge in cause.edge_types])[0].rows(
-            "facts"
-        )
+        found = statements.run(
+            "lock_affected",
+            rows=rows,
+            edgeTypes=[edge.value for edge in cause.edge_types],
+            shellKinds=list(self.policy.kinds_always_invalidated),
+        )[0].rows("facts")
         fresh: list[_Settlement] = []
         resumed: list[_Settlement] = []
         for facts in map(facts_from_row, found):
             settlement = self._settlement(cause, facts, depths[facts.identity], reached)
             if facts.outcome is None:
                 fresh.append(settlement)
-            elif facts.outcome == DerivativeOutcome.RETAINED_UNDER_EXCEPTION and settlement.decision.change != "retain":
+            elif facts.outcome == DerivativeOutcome.RETAINED_UNDER_EXCEPTION and settlement.ground_id != facts.ground:
                 resumed.append(settlement)
         if fresh:
             statements.run("create_outcomes", requestId=cause.request_id, rows=[item.row for item in fresh])
@@ -114,9 +117,8 @@ class Settler:
                 "policyRef": cause.policy_ref,
             },
         }
-        return _Settlement(
-            decision, row, [_exception(cause, entry, decision, now) for entry in outcomes if _excepted(entry)]
-        )
+        entries = [self._exception(cause, entry, decision, now) for entry in outcomes if _excepted(entry)]
+        return _Settlement(decision.ground.ground_id if decision.ground else None, row, entries)
 
     def _store_outcome(
         self, cause: Cause, facts: Facts, depth: int, decision: Decision, store_id: str, now: int
@@ -136,10 +138,36 @@ class Settler:
             "deadlineAt": now + store.retry.deadline_seconds * SECOND,
         }
 
+    def _exception(self, cause: Cause, entry: dict[str, object], decision: Decision, now: int) -> dict[str, object]:
+        ground, known = decision.ground, (str(entry["outcomeId"]), cause.tenant_id, cause.request_id)
+        if ground is None:
+            reason, owner_id = str(entry["reason"]), str(entry["ownerId"])
+            return exception_entry(
+                *known,
+                store=str(entry["store"]),
+                reason=reason,
+                owner_id=owner_id,
+                policy_ref=cause.policy_ref,
+                now=now,
+            )
+        return exception_entry(
+            *known,
+            store=str(entry["store"]),
+            reason=ground.exception_type,
+            owner_id=ground.owner_id,
+            policy_ref=ground.policy_ref,
+            now=now,
+            authority=ground.authority,
+            review_at=ground.review_at,
+            serves_purposes=self.policy.exception_type(ground.exception_type).serves_purposes,
+        )
+
 
 @dataclass(frozen=True)
 class _Settlement:
-    decision: Decision
+    """What is written of one node: its row, its ledger entries, and the ground on which it is kept, if it is."""
+
+    ground_id: str | None
     row: dict[str, object]
     exceptions: list[dict[str, object]]
 
@@ -164,6 +192,7 @@ def _outcome(cause: Cause, facts: Facts, depth: int, decision: Decision, store: 
         "depth": depth,
         "witnessEdge": facts.witness_edge,
         "witnessParent": facts.witness_parent,
+        "ground": decision.ground.ground_id if decision.ground else None,
     }
 
 
@@ -191,38 +220,11 @@ def _excepted(entry: dict[str, object]) -> bool:
     return entry.get("outcome") in {DerivativeOutcome.RETAINED_UNDER_EXCEPTION, DerivativeOutcome.FAILED}
 
 
-def _exception(cause: Cause, entry: dict[str, object], decision: Decision, now: int) -> dict[str, object]:
-    ground = decision.ground
-    if ground is None:
-        return exception_entry(
-            outcome_id=str(entry["outcomeId"]),
-            tenant_id=cause.tenant_id,
-            request_id=cause.request_id,
-            store=str(entry["store"]),
-            reason=str(entry["reason"]),
-            owner_id=str(entry["ownerId"]),
-            policy_ref=cause.policy_ref,
-            now=now,
-        )
-    return exception_entry(
-        outcome_id=str(entry["outcomeId"]),
-        tenant_id=cause.tenant_id,
-        request_id=cause.request_id,
-        store=str(entry["store"]),
-        reason=ground.exception_type,
-        owner_id=ground.owner_id,
-        policy_ref=ground.policy_ref,
-        now=now,
-        authority=ground.authority,
-        review_at=ground.review_at,
-    )
-
-
 def exception_entry(
-    *,
     outcome_id: str,
     tenant_id: str,
     request_id: str,
+    *,
     store: str,
     reason: str,
     owner_id: str,
@@ -230,6 +232,7 @@ def exception_entry(
     now: int,
     authority: str | None = None,
     review_at: int | None = None,
+    serves_purposes: Sequence[str] = (),
 ) -> dict[str, object]:
     """A row for `create_exceptions` (EXC-01); a failure's authority is the inventory, and its review is due at once."""
     return {
@@ -244,6 +247,7 @@ def exception_entry(
             "policyRef": policy_ref,
             "authority": authority or f"stores/{store}",
             "reviewAt": now if review_at is None else review_at,
+            "servesPurposes": list(serves_purposes),
             "enteredAt": now,
             "state": "open",
         },

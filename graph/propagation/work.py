@@ -77,6 +77,9 @@ def judge(answers: Sequence[Answer], *, attempts_before: int) -> Verdict:
         answers: one for each copy.
         attempts_before: attempts that began earlier; their effect may have happened although nobody heard of it.
     """
+    if not answers:
+        # Where it was is known no more: another request's attempt saw it gone and took the locator along.
+        return Verdict(DerivativeOutcome.DELETED, OutcomeBasis.SETTLED_BY_ANOTHER_REQUEST)
     verdicts = [_judge_one(answer, attempts_before) for answer in answers]
     failed = next((verdict for verdict in verdicts if verdict.outcome is DerivativeOutcome.FAILED), None)
     deleted = next((verdict for verdict in verdicts if verdict.outcome is DerivativeOutcome.DELETED), None)

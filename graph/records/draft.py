@@ -19,6 +19,7 @@ from graph.records.model import Draft, Known, Link
 from graph.records.rules import QUARANTINE_KIND, admission_faults, instants_of, texts_checked
 from graph.vocabulary import (
     DERIVATION_EDGES,
+    GRAPH_STORE,
     DerivationType,
     OperationType,
     ReasonCode,
@@ -170,6 +171,10 @@ class Drafter:
         stores: list[Mapping[str, str]] = []
         for store in record.stores:
             self._policy.store(store.store_id)
+            if store.store_id == GRAPH_STORE:
+                raise InvalidInput(
+                    "the graph keeps records itself: name the stores of other copies", code=ReasonCode.STORE_UNREGISTERED
+                )
             # Checked, and kept exactly as it is: a store compares bytes, and would not find a normalised locator.
             name_checked(store.locator)
             stores.append({"storeId": store.store_id, "locator": store.locator})
@@ -202,7 +207,8 @@ def completed(draft: Draft, known: Mapping[str, Known]) -> dict[str, object]:
     envelope = dict(draft.envelope)
     inherited = frozenset[str]().union(*(source.origins for source in sources))
     own = envelope.get("derivationType")
-    envelope["origins"] = sorted(inherited or ({own} if isinstance(own, str) else set()))
+    origins: list[JsonValue] = [*sorted(inherited or ({own} if isinstance(own, str) else frozenset[str]()))]
+    envelope["origins"] = origins
     if draft.supersedes is not None:
         envelope["version"] = known[draft.supersedes].version + 1
     properties = {
@@ -236,9 +242,11 @@ def _list(value: list[str] | str | None) -> list[str]:
 
 def _canonical(record: RecordInput, identity: str, links: tuple[Link, ...]) -> bytes:
     """What a repeat has to have in common: names by what they mean, not by their spelling; sources in any order."""
-    stated = record.model_dump(mode="json", by_alias=True, exclude={"name", "scope", "sources"})
-    stated["identity"] = identity if record.name is not None else None
-    stated["sources"] = sorted([link.identity, link.edge.value] for link in links)
+    stated: dict[str, object] = {
+        **record.model_dump(mode="json", by_alias=True, exclude={"name", "scope", "sources"}),
+        "identity": identity if record.name is not None else None,
+        "sources": sorted([link.identity, link.edge.value] for link in links),
+    }
     return json.dumps(stated, sort_keys=True).encode()
 
 

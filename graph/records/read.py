@@ -15,7 +15,7 @@ from graph.database.rows import Row
 from graph.errors import NotFound
 from graph.records.model import Known, known_from_row
 from graph.records.stored import instant_shown, lacking_fields
-from graph.vocabulary import ReasonCode, RecordState
+from graph.vocabulary import ReasonCode, RecordState, Role
 
 NEIGHBOURS_MAX: Final = 1_000
 _BEING_DELETED: Final = "being_deleted"
@@ -53,12 +53,8 @@ def read_record(database: Database, caller: Caller, identity: str) -> RecordView
     rows = database.read(
         "get_record",
         identity=identity,
-        tenantId=caller.tenant_id,
         neighboursMax=NEIGHBOURS_MAX + 1,
-        tenants=caller.tenants,
-        purpose=caller.purpose,
-        grants=caller.grants,
-        states=caller.states,
+        **_seen_by(caller),
     )
     if not rows:
         raise NotFound("no such record", code=ReasonCode.NOT_FOUND)
@@ -77,15 +73,23 @@ def read_content(database: Database, caller: Caller, identity: str) -> JsonValue
     rows = database.read(
         "get_content",
         identity=identity,
-        tenants=caller.tenants,
-        purpose=caller.purpose,
-        grants=caller.grants,
-        states=caller.states,
+        **_seen_by(caller),
     )
     if not rows or lacking_fields(known_from_row(rows[0])):
         raise NotFound("no such record", code=ReasonCode.NOT_FOUND)
     text = rows[0].text_or_none("content")
     return None if text is None else cast("JsonValue", json.loads(text))
+
+
+def _seen_by(caller: Caller) -> dict[str, object]:
+    return {
+        "tenantId": caller.tenant_id,
+        "tenants": caller.tenants,
+        "purpose": caller.purpose,
+        "grants": caller.grants,
+        "states": caller.states,
+        "audits": Role.AUDITOR in caller.roles,
+    }
 
 
 def _view(identity: str, row: Row) -> RecordView:

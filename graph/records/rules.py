@@ -96,7 +96,8 @@ def _unknown_values(stated: Mapping[str, JsonValue], policy: Policy) -> list[Fau
     )
     faults = [Fault(code, field) for field, allowed, code in enums if not _is_one_of(stated.get(field), allowed)]
     purposes = stated.get("purpose")
-    if isinstance(purposes, list) and not policy.purposes.issuperset(str(purpose) for purpose in purposes):
+    named = purposes if isinstance(purposes, list) and not is_unstated(purposes) else []
+    if not policy.purposes.issuperset(str(purpose) for purpose in named):
         faults.append(Fault(ReasonCode.MISSING_PURPOSE, "purpose"))
     return faults
 

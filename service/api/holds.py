@@ -10,8 +10,8 @@ from fastapi import APIRouter, Path
 from graph.deletion.model import HoldInput
 from graph.errors import Blocked, Conflict, NotFound
 from service.api.access import ApplicationHere, CallerHere, GatedRoute, IdempotencyKey
-from service.api.deletions import OUTCOMES_PAGE_DEFAULT, Cursor, PageSize
 from service.api.deletion_models import ExceptionItem, ExceptionItems, Hold
+from service.api.deletions import OUTCOMES_PAGE_DEFAULT, Cursor, PageSize
 from service.api.problems import problems
 
 router = APIRouter(route_class=GatedRoute, tags=["holds"])

@@ -28,6 +28,7 @@ def walk(
     record_id: RecordId,
     application: ApplicationHere,
     caller: CallerHere,
+    *,
     direction: Direction = Direction.DOWNSTREAM,
     depth: Annotated[int | None, Query(ge=0, le=DEPTH_MAX, description="How many levels; all where not given.")] = None,
     edge: Annotated[list[EdgeType] | None, Query(max_length=EDGES_MAX, description="Edge types to follow.")] = None,
@@ -69,6 +70,7 @@ def count_routes(
     application: ApplicationHere,
     caller: CallerHere,
     to: Annotated[str, Query(max_length=64, description="The id of the derivative.")],
+    *,
     include_deleted: IncludeDeleted = False,
 ) -> Routes:
     """In how many ways a derivative hangs on this record, with a shortest way for each edge that enters it."""
@@ -77,7 +79,7 @@ def count_routes(
 
 @router.get("/v1/records/{record_id}/history", responses=problems(NotFound, Oversized))
 def get_history(
-    record_id: RecordId, application: ApplicationHere, caller: CallerHere, include_deleted: IncludeDeleted = False
+    record_id: RecordId, application: ApplicationHere, caller: CallerHere, *, include_deleted: IncludeDeleted = False
 ) -> History:
     """The versions of a record, oldest first, and which is current."""
     return History.of(application.lineage.history(caller, record_id, include_deleted=include_deleted))

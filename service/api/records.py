@@ -8,7 +8,7 @@ from http import HTTPStatus
 from typing import Annotated, BinaryIO, Final, cast
 
 import anyio.from_thread
-from fastapi import APIRouter, Path, Request, Response
+from fastapi import APIRouter, Depends, Path, Request, Response
 from fastapi.responses import StreamingResponse
 from pydantic_core import to_json
 from starlette.requests import ClientDisconnect
@@ -45,6 +45,15 @@ _STATUS_OF: Final = {
 
 router = APIRouter(route_class=GatedRoute, tags=["records"])
 stream_router = APIRouter(route_class=GatedStreamRoute, tags=["records"])
+
+
+def _verdict_file() -> Iterator[BinaryIO]:
+    """Where the verdicts of a batch wait; closed when the answer was sent, or could not be."""
+    with tempfile.SpooledTemporaryFile(max_size=_VERDICTS_IN_MEMORY_BYTES) as file:
+        yield cast("BinaryIO", file)
+
+
+VerdictFile = Annotated[BinaryIO, Depends(_verdict_file)]
 RecordId = Annotated[str, Path(max_length=64, examples=["8f14e45f-ceea-867a-9b1f-7d3a2c5e9a10"])]
 
 
@@ -99,7 +108,7 @@ def register_record(
     },
 )
 def register_batch(
-    request: Request, application: ApplicationHere, caller: CallerHere, key: IdempotencyKey
+    request: Request, application: ApplicationHere, caller: CallerHere, key: IdempotencyKey, verdicts: VerdictFile
 ) -> StreamingResponse:
     """Register records out of a stream of NDJSON, in bounded memory; each line gets a verdict of its own.
 
@@ -107,16 +116,10 @@ def register_batch(
     Where the service stops answering half way, the answer is a problem and no verdicts; the whole stream may be sent
     again with the same key, and what was settled then is `unchanged`.
     """
-    # Closed by whoever sends the answer.
-    verdicts = cast("BinaryIO", tempfile.SpooledTemporaryFile(max_size=_VERDICTS_IN_MEMORY_BYTES))  # noqa: SIM115
-    try:
-        for result in import_lines(split_lines(_chunks(request)), application.registrar, caller, key=key):
-            verdicts.write(to_json(result.as_json()) + b"\n")
-    except BaseException:
-        verdicts.close()
-        raise
+    for result in import_lines(split_lines(_chunks(request)), application.registrar, caller, key=key):
+        verdicts.write(to_json(result.as_json()) + b"\n")
     verdicts.seek(0)
-    return StreamingResponse(_pieces(verdicts), media_type=NDJSON_MEDIA_TYPE)
+    return StreamingResponse(iter(lambda: verdicts.read(_COPY_BYTES), b""), media_type=NDJSON_MEDIA_TYPE)
 
 
 @router.post("/v1/records:resolve", responses=problems(Oversized))
@@ -164,9 +167,3 @@ def _chunks(request: Request) -> Iterator[bytes]:
 
 async def _received(request: Request) -> Message:
     return await request.receive()
-
-
-def _pieces(file: BinaryIO) -> Iterator[bytes]:
-    with file:
-        while piece := file.read(_COPY_BYTES):
-            yield piece

@@ -36,15 +36,14 @@ def serve(application: Application, host: str, port: int, *, announce: Callable[
     Raises:
         Unavailable: the address is taken or not of this machine.
     """
-    log = log_everything_to(application.clock)
-    config = uvicorn.Config(
-        create_app(application, log=log),
-        log_config=None,
-        access_log=False,
-        server_header=False,
-        timeout_graceful_shutdown=GRACE_SECONDS,
-    )
     with _listening(host, port) as listener:
+        config = uvicorn.Config(
+            create_app(application, log=log_everything_to(application.clock)),
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            timeout_graceful_shutdown=GRACE_SECONDS,
+        )
         workers = WorkerThreads(application, application.settings.workers)
         workers.start()
         try:

@@ -38,6 +38,7 @@ _NEXT_STEPS: Final[Mapping[ReasonCode, str]] = {
     ReasonCode.NOT_FOUND: _SEE_MORE,
     ReasonCode.SOURCE_NOT_FOUND: _SEE_MORE,
     ReasonCode.SERVICE_UNAVAILABLE: "See `sequela db status`, or the server that SEQUELA_NEO4J_URI names.",
+    ReasonCode.DELETED_RECORD: "Add --deleted to walk on from what is left of it.",
     ReasonCode.POLICY_INVALID: "`sequela policy check` lists every fault with its cell.",
     ReasonCode.PREVIEW_STALE: "The graph has moved on; look at the preview again with `sequela delete ... --preview`.",
     ReasonCode.TOMBSTONE_BLOCKED: "A deleted record does not come back; something new takes a new name.",

@@ -91,8 +91,9 @@ def prov_lines(report: ProvImportReport) -> list[RenderableType]:
     table = grid("record", "became", "code", "edge")
     for one in report.refused[:_PROBLEMS_SHOWN_MAX]:
         table.add_row(*(cell(one.get(field)) for field in ("recordId", "status", "code", "edge")))
-    joined = f"{report.relations_joined} other relations joined, {report.relations_refused} refused."
-    return [*([table] if report.refused else []), _counts(report.records), Text(joined)]
+    relations = f"{report.relations_joined} relations joined, {report.relations_refused} refused."
+    joined = [Text(relations)] if report.relations_joined or report.relations_refused else []
+    return [*([table] if report.refused else []), _counts(report.records), *joined]
 
 
 def _modified_at(file: Path) -> str:

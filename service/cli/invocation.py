@@ -87,12 +87,13 @@ class Invocation:
         scopes = application.policy.shared_source_scopes
         return Caller(self.tenant, self.principal, frozenset(Role), self.purpose, scopes)
 
-    def local_server(self, settings: Settings) -> LocalServer:
+    def local_server(self, settings: Settings, *, quick_compiler: bool = False) -> LocalServer:
         """The private server of the home folder, telling its steps on standard error."""
         from service.local.progress import RichReporter  # noqa: PLC0415 - only where it is needed
         from service.local.server import LocalServer  # noqa: PLC0415
 
-        return LocalServer(settings.home, heap=settings.neo4j_heap, reporter=RichReporter(self.screen.err))
+        reporter = RichReporter(self.screen.err)
+        return LocalServer(settings.home, heap=settings.neo4j_heap, reporter=reporter, quick_compiler=quick_compiler)
 
     def end(self, exit_code: ExitCode) -> None:
         """End the command with that code."""

@@ -13,7 +13,7 @@ from service.cli.documents import document_of
 from service.cli.tables import cell, fields, grid, moment, outcome_cell
 
 if TYPE_CHECKING:
-    from graph.deletion.model import OutcomeView, Preview, RequestView
+    from graph.deletion.model import OutcomeView, PlannedOutcome, Preview, RequestView
 
 # A person reads so many rows; machines get all with --json.
 _ROWS_SHOWN_MAX: Final = 200
@@ -27,10 +27,10 @@ def preview_lines(planned: Preview, names: Mapping[str, str] = _NAMES) -> list[R
         planned: the preview.
         names: how to call records by something better than their ids.
     """
-    table = grid("depth#", "kind", "record", "store", "outcome", "because")
+    table = grid("depth#", "kind", "record", "store", "outcome", "rule")
     for item in sorted(planned.items, key=lambda one: (one.depth, one.kind, one.identity, one.store))[:_ROWS_SHOWN_MAX]:
         shown = (str(item.depth), item.kind, names.get(item.identity, item.identity), item.store)
-        table.add_row(*(cell(value) for value in shown), outcome_cell(item.outcome), cell(item.rule_id))
+        table.add_row(*(cell(value) for value in shown), outcome_cell(item.outcome), cell(_rule(item)))
     return [
         table,
         *_more(len(planned.items)),
@@ -68,6 +68,11 @@ def request_lines(view: RequestView) -> list[RenderableType]:
         "refused because": view.reason,
     }
     return [fields(about), Text.assemble(_totals(view.counts), _open(view))]
+
+
+def _rule(item: PlannedOutcome) -> str:
+    """The rule without what the row says already."""
+    return item.rule_id.removeprefix(f"deletion/{item.kind}/")
 
 
 def _open(view: RequestView) -> Text:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Final, cast
 
 from rich import box
@@ -24,9 +24,9 @@ OUTCOME_STYLES: Final[Mapping[str, str]] = {
 NOTHING: Final = "-"
 
 
-def grid(*columns: str, title: str | None = None) -> Table:
+def grid(*columns: str) -> Table:
     """An empty table with these columns; numbers in columns whose name ends in # stand to the right."""
-    table = Table(box=box.SIMPLE_HEAD, title=title, title_justify="left", title_style="bold", pad_edge=False)
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False)
     for column in columns:
         name = column.removesuffix("#")
         whole = name in _WHOLE
@@ -43,6 +43,29 @@ def fields(document: Mapping[str, object]) -> Table:
         if value not in (None, [], {}, ""):
             table.add_row(name, cell(value))
     return table
+
+
+def outline(document: Mapping[str, object]) -> Table:
+    """A nested document as names and values, one a line, what is inside something set below it."""
+    table = Table.grid(padding=(0, 2))
+    table.add_column(style="dim", no_wrap=True)
+    table.add_column(overflow="fold")
+    for name, value in _outlined(document, ""):
+        table.add_row(name, value)
+    return table
+
+
+def _outlined(document: Mapping[str, object], indent: str) -> Iterator[tuple[str, Text]]:
+    for name, value in document.items():
+        if isinstance(value, Mapping) and value:
+            yield f"{indent}{name}", Text("")
+            yield from _outlined(cast("Mapping[str, object]", value), f"{indent}  ")
+        elif isinstance(value, list) and any(isinstance(item, Mapping) for item in cast("list[object]", value)):
+            for number, item in enumerate(cast("list[Mapping[str, object]]", value), 1):
+                yield f"{indent}{name} {number}", Text("")
+                yield from _outlined(item, f"{indent}  ")
+        else:
+            yield f"{indent}{name}", cell(None if value == [] else cast("object", value))
 
 
 def cell(value: object) -> Text:

@@ -35,13 +35,13 @@ def tree_of(root: str, label: Text, branches: Iterable[Branch], names: Mapping[s
     Args:
         root: the id that the walk began at.
         label: what is shown of it.
-        branches: what was reached, in any order.
+        branches: what was reached, in any order; neighbours are shown by their labels' order.
         names: short names for ids in the remarks on other ways; ids stand for themselves otherwise.
     """
     tree = Tree(label, guide_style="dim")
     nodes: dict[str, Tree] = {root: tree}
     called = names or {}
-    for branch in sorted(branches, key=lambda one: (abs(one.depth), one.identity)):
+    for branch in sorted(branches, key=lambda one: (abs(one.depth), one.label.plain)):
         above = next(((edge, neighbour) for edge, neighbour in branch.via if neighbour in nodes), None)
         line = Text.assemble(branch.label, ("  ", ""), (_ways(branch, above, called), "dim"))
         nodes[branch.identity] = nodes[above[1] if above else root].add(line)

@@ -6,8 +6,10 @@ freed blocks of the disk, snapshots of the volume.
 
 from __future__ import annotations
 
+import hashlib
 import os
 import stat
+import threading
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
@@ -16,7 +18,6 @@ from typing import Final
 from graph.errors import InvalidInput
 from graph.vocabulary import DerivativeOutcome, ReasonCode
 from service.connectors.port import StoreUnavailable
-
 
 MARKER: Final = ".sequela-store"
 
@@ -39,54 +40,68 @@ class FilesConnector:
             (self._root / MARKER).touch()
 
     def write(self, locator: str, data: bytes) -> None:
-        """Put a copy there, whole or not at all, and on the disk before it is answered."""
-        parts = _parts(locator)
-        self._root_checked()
-        folder = self._root.joinpath(*parts[:-1])
-        folder.mkdir(parents=True, exist_ok=True)
-        with self._folder(parts[:-1]) as descriptor:
-            draft = f".{parts[-1]}.{os.getpid()}.draft"
-            file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600, dir_fd=descriptor)
-            with os.fdopen(file, "wb") as stream:
-                stream.write(data)
-                stream.flush()
-                os.fsync(stream.fileno())
-            os.replace(draft, parts[-1], src_dir_fd=descriptor, dst_dir_fd=descriptor)
-            os.fsync(descriptor)
-
-    def delete(self, locator: str) -> str:
-        """Unlink the file and wait until the disk has it.
+        """Put a copy there, whole or not at all, and on the disk before it is answered.
 
         Raises:
+            InvalidInput: no locator that stays below the root (`MALFORMED_INPUT`).
             StoreUnavailable: the root is not there, or the file system answers with an error.
         """
-        parts = _parts(locator)
+        *folders, name = _parts(locator)
+        self._root_checked()
+        draft = f"{_draft_prefix(name)}{os.getpid()}-{threading.get_ident()}"
         try:
-            with self._folder(parts[:-1]) as descriptor:
-                os.unlink(parts[-1], dir_fd=descriptor)
-                os.fsync(descriptor)
-        except FileNotFoundError:
-            self._root_checked()
-            return DerivativeOutcome.NOT_FOUND
+            with self._folder(folders, make=True) as folder:
+                _write_draft(folder, draft, data)
+                os.replace(draft, name, src_dir_fd=folder, dst_dir_fd=folder)
+                os.fsync(folder)
         except OSError as error:
             raise StoreUnavailable("the file system refused") from error
-        return DerivativeOutcome.DELETED
+
+    def delete(self, locator: str) -> str:
+        """Unlink the file, and drafts of it that a killed writer left, and wait until the disk has it.
+
+        Raises:
+            InvalidInput: no locator that stays below the root (`MALFORMED_INPUT`).
+            StoreUnavailable: the root is not there, something else than a file is, or the file system answers with an
+                error.
+        """
+        *folders, name = _parts(locator)
+        self._root_checked()
+        try:
+            with self._folder(folders) as folder:
+                found = _entries(folder, name)
+                for entry in found:
+                    # Unlinking a link would leave the content where it leads.
+                    if not stat.S_ISREG(os.stat(entry, dir_fd=folder, follow_symlinks=False).st_mode):
+                        raise StoreUnavailable("what is there is no file")
+                    os.unlink(entry, dir_fd=folder)
+                os.fsync(folder)
+        except FileNotFoundError:
+            found = []
+        except OSError as error:
+            raise StoreUnavailable("the file system refused") from error
+        # Once more: a root that went away in between makes everything look absent.
+        self._root_checked()
+        return DerivativeOutcome.DELETED if found else DerivativeOutcome.NOT_FOUND
 
     def is_present(self, locator: str) -> bool:
         """List each folder on the way anew and look for the name among the entries.
 
         Raises:
+            InvalidInput: no locator that stays below the root (`MALFORMED_INPUT`).
             StoreUnavailable: the root is not there, or a folder cannot be listed.
         """
-        parts = _parts(locator)
+        *folders, name = _parts(locator)
         self._root_checked()
         folder = self._root
-        for part in parts[:-1]:
-            entry = _entry(folder, part)
+        for part in folders:
+            entry = next((entry for entry in _listed(folder) if entry.name == part), None)
             if entry is None:
                 return False
+            if not entry.is_dir(follow_symlinks=False):
+                raise StoreUnavailable("a part of the way is no folder")
             folder = folder / part
-        return _entry(folder, parts[-1]) is not None
+        return any(_belongs(entry.name, name) for entry in _listed(folder))
 
     def _root_checked(self) -> None:
         """A root that is gone (not mounted, say) is no proof that its files are."""
@@ -98,11 +113,13 @@ class FilesConnector:
             raise StoreUnavailable(f"the root's {MARKER} is not a file")
 
     @contextmanager
-    def _folder(self, parts: tuple[str, ...]) -> Generator[int]:
-        """A descriptor of the folder, reached part by part without following a link."""
+    def _folder(self, parts: list[str], *, make: bool = False) -> Generator[int]:
+        """A descriptor of the folder, reached (and made, if asked) part by part without following a link."""
         descriptor = os.open(self._root, os.O_RDONLY | os.O_DIRECTORY)
         try:
             for part in parts:
+                if make:
+                    _make_folder(part, descriptor)
                 deeper = os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=descriptor)
                 os.close(descriptor)
                 descriptor = deeper
@@ -111,16 +128,58 @@ class FilesConnector:
             os.close(descriptor)
 
 
-def _entry(folder: Path, name: str) -> os.DirEntry[str] | None:
+def _make_folder(name: str, parent: int) -> None:
+    try:
+        os.mkdir(name, 0o700, dir_fd=parent)
+    except FileExistsError:
+        return
+    os.fsync(parent)
+
+
+def _write_draft(folder: int, draft: str, data: bytes) -> None:
+    file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600, dir_fd=folder)
+    try:
+        with os.fdopen(file, "wb") as stream:
+            stream.write(data)
+            stream.flush()
+            os.fsync(stream.fileno())
+    except OSError:
+        os.unlink(draft, dir_fd=folder)
+        raise
+
+
+def _draft_prefix(name: str) -> str:
+    """How drafts of a file are called: told from the name, and short enough however long that is."""
+    return f".sequela-draft-{hashlib.sha256(name.encode()).hexdigest()[:32]}-"
+
+
+def _belongs(entry: str, name: str) -> bool:
+    return entry == name or entry.startswith(_draft_prefix(name))
+
+
+def _entries(folder: int, name: str) -> list[str]:
+    return [entry for entry in os.listdir(folder) if _belongs(entry, name)]
+
+
+def _listed(folder: Path) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as entries:
-            return next((entry for entry in entries if entry.name == name), None)
+            return list(entries)
     except OSError as error:
         raise StoreUnavailable("a folder cannot be listed") from error
 
 
 def _parts(locator: str) -> tuple[str, ...]:
-    path = PurePosixPath(locator)
-    if path.is_absolute() or not path.parts or any(part in {".", ".."} for part in path.parts) or "\0" in locator:
-        raise InvalidInput("a locator is a relative path without ..", code=ReasonCode.MALFORMED_INPUT)
-    return path.parts
+    parts = PurePosixPath(locator).parts
+    escapes = locator.startswith("/") or not parts or ".." in parts
+    if escapes or parts == (MARKER,) or "\0" in locator or not _is_encodable(locator):
+        raise InvalidInput("a locator is a relative path below the root, without ..", code=ReasonCode.MALFORMED_INPUT)
+    return parts
+
+
+def _is_encodable(locator: str) -> bool:
+    try:
+        locator.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -18,10 +18,10 @@ from graph.errors import InvalidInput
 from graph.vocabulary import ReasonCode
 
 NESTING_MAX: Final = 100
+BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
 Path: TypeAlias = tuple[str | int, ...]
 _BLANKS: Final = " \t\r\n"
-_BYTE_ORDER_MARK: Final = "\ufeff"
 
 
 class _IrregularError(ValueError):
@@ -41,13 +41,13 @@ class JsonText:
 
 
 def read_json(data: bytes) -> JsonText:
-    """Read one JSON text in UTF-8; a byte order mark before it is dropped.
+    """Read one JSON text in UTF-8. A byte order mark is no JSON; a format that allows one takes it off.
 
     Raises:
         InvalidInput: `MALFORMED_INPUT` with `line`, `column` and `problem`; the text itself is not quoted.
     """
     try:
-        text = data.decode("utf-8").removeprefix(_BYTE_ORDER_MARK)
+        text = data.decode("utf-8")
     except UnicodeDecodeError as error:
         _refuse(data[: error.start].decode("utf-8"), error.start, "no UTF-8")
     try:
@@ -83,7 +83,8 @@ def _first_fault(text: str) -> tuple[int, str]:
     try:
         _Scanner(text, None).offset_of_path()
     except json.JSONDecodeError as error:
-        return error.pos, error.msg[0].lower() + error.msg[1:]
+        problem = error.msg.removesuffix(" at").removesuffix(" starting")
+        return error.pos, problem[0].lower() + problem[1:]
     except _IrregularError as error:
         problem, offset = cast("tuple[str, int]", error.args)
         return offset, problem

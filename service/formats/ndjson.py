@@ -19,7 +19,7 @@ from graph.errors import InvalidInput, Oversized, Refused, Unavailable
 from graph.records.model import RegisterResult, RegisterStatus
 from graph.records.register import BATCH_ROWS_MAX, Registrar
 from graph.vocabulary import ReasonCode, Role
-from service.formats.json_text import JsonText, Path, read_json
+from service.formats.json_text import BYTE_ORDER_MARK, JsonText, Path, read_json
 from service.formats.report import ImportReport
 
 LINE_BYTES_MAX: Final = 4 * 1_048_576
@@ -116,7 +116,7 @@ def _results(
     batch: list[_Line] = []
     size = 0
     for number, data in enumerate(lines, 1):
-        text = data if number > 1 else data.removeprefix(b"\xef\xbb\xbf")
+        text = data if number > 1 else data.removeprefix(BYTE_ORDER_MARK)
         if text.strip(b" \t\r\n"):
             batch.append(_Line(number, _parsed(number, text)))
             size += len(text)
@@ -148,13 +148,14 @@ def _line_result(number: int, verdict: RegisterResult) -> LineResult:
 
 def _parsed(number: int, data: bytes) -> RecordInput | LineResult:
     try:
-        if len(data.rstrip(b"\r\n")) > LINE_BYTES_MAX:
+        text = data.rstrip(b"\r\n")
+        if len(text) > LINE_BYTES_MAX:
             raise Oversized(
                 "the line is too long",
                 code=ReasonCode.LIMIT_EXCEEDED,
                 details={"limit": "LINE_BYTES_MAX", "max": LINE_BYTES_MAX},
             )
-        return _record(read_json(data))
+        return _record(read_json(text))
     except Refused as error:
         # The reader counts within the line; the caller counts lines.
         details = {**error.details, "line": number, "message": error.message}

@@ -264,7 +264,7 @@ class _Planner:
             edge = EdgeType.OBSERVED_FROM if observed else EdgeType.PROJECTED_FROM
             child.sources[parent.identity, edge] = None
             return True
-        if self._allows(edge, child, parent):
+        if child is not parent and self._allows(edge, child, parent):
             self._edges[PlannedRelation(child.identity, edge, parent.identity)] = None
             return True
         return False

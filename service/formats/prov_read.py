@@ -13,7 +13,7 @@ from pydantic import JsonValue
 from graph.errors import InvalidInput, Oversized, Refused
 from graph.ids import name_checked
 from graph.vocabulary import ReasonCode
-from service.formats.json_text import JsonText, Path, read_json
+from service.formats.json_text import BYTE_ORDER_MARK, JsonText, Path, read_json
 from service.formats.prov_model import (
     MEMBERSHIP,
     PROV_ATTRIBUTES,
@@ -37,7 +37,7 @@ _SHOWN: Final = _GROUPS | _VALUE_KEYS | {"prefix", "bundle", *(f"prov:{name}" fo
 
 
 def read_prov_json(data: bytes) -> ProvDocument:
-    """Read one PROV-JSON document in UTF-8.
+    """Read one PROV-JSON document in UTF-8; a byte order mark before it is dropped.
 
     A name whose prefix is not declared is taken for an IRI as it stands. A bundle's names, and its own, are read with
     its prefixes over those of the document. A fraction is an `xsd:double`, as the format has it; whole numbers keep
@@ -54,7 +54,7 @@ def read_prov_json(data: bytes) -> ProvDocument:
             code=ReasonCode.LIMIT_EXCEEDED,
             details={"limit": "DOCUMENT_BYTES_MAX", "max": DOCUMENT_BYTES_MAX},
         )
-    return _Reader(read_json(data)).document()
+    return _Reader(read_json(data.removeprefix(BYTE_ORDER_MARK))).document()
 
 
 @dataclass(frozen=True)

@@ -154,8 +154,8 @@ def _refuse(_address: str, error: Exception) -> NoReturn:
     raise error
 
 
-class _Stopped(Exception):  # noqa: N818 - not an error: another thread failed or the user interrupted
-    """The fetch is being given up."""
+class _Stopped(Exception):
+    """The fetch is being given up: another thread failed or the user interrupted."""
 
 
 def _is_good(folder: Path, jar: Jar) -> bool:

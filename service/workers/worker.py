@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
-from typing import Final
+from functools import cached_property
+from typing import Final, cast
 
-import structlog
-
-from graph.errors import InvalidInput, SequelaError, Unavailable
+from graph.errors import InvalidInput, Unavailable
 from graph.propagation.work import Answer, DueOutcome, Lease, Work, judge
 from service.bootstrap import Application
 from service.connectors.port import Connector, StoreUnavailable
+from service.telemetry import EventLog, event_log, exception_fields
 
 IDLE_SECONDS: Final = 0.5
-_log = structlog.get_logger("sequela.worker")
 
 
 @dataclass(frozen=True)
@@ -23,6 +22,11 @@ class Worker:
 
     application: Application
     holder: str
+
+    @cached_property
+    def events(self) -> EventLog:
+        """Where the worker writes what went wrong, content-free."""
+        return event_log(self.application.clock)
 
     @property
     def work(self) -> Work:
@@ -41,13 +45,13 @@ class Worker:
         """Advance every unfinished request; one that fails does not keep the others back."""
         advanced = 0
         for request_id in self.application.deletions.unfinished():
-            before = self.application.deletions.ledger.load(request_id).state
             try:
+                before = self.application.deletions.ledger.load(request_id).state
                 after = self.application.deletions.advance(request_id).state
             except Unavailable:
                 raise
-            except SequelaError as error:
-                _log.warning("request_not_advanced", requestId=request_id, code=error.code)
+            except Exception as error:  # noqa: BLE001 - one request that cannot go on keeps no other back
+                self.events.error("request_not_advanced", deletionId=request_id, **exception_fields(error))
                 continue
             advanced += before is not after
         return advanced
@@ -70,20 +74,24 @@ class Worker:
         attempt_id = self.work.begin(lease, due)
         if attempt_id is None:
             return False
-        answers = [_answer(connector, locator) for locator in due.locators]
+        answers = [self._answer(connector, locator) for locator in due.locators]
         verdict = judge(answers, attempts_before=due.attempts)
         return self.work.complete(lease, due, attempt_id, verdict)
 
-
-def _answer(connector: Connector, locator: str) -> Answer:
-    try:
-        claim = connector.delete(locator)
-        return Answer(claim=claim, present=connector.is_present(locator))
-    except (StoreUnavailable, InvalidInput):
-        return Answer(claim=None, present=None, error=True)
-    except Exception:  # noqa: BLE001 - whatever a connector raises is a failed attempt, never an outcome
-        _log.exception("connector_failed")
-        return Answer(claim=None, present=None, error=True)
+    def _answer(self, connector: Connector, locator: str) -> Answer:
+        try:
+            # What a connector answers is somebody else's code: taken as it comes, and checked.
+            claim = cast("object", connector.delete(locator))
+            present = cast("object", connector.is_present(locator))
+        except (StoreUnavailable, InvalidInput):
+            return Answer(claim=None, present=None, error=True)
+        except Exception as error:  # noqa: BLE001 - whatever a connector raises is a failed attempt, never an outcome
+            self.events.error("connector_failed", **exception_fields(error))
+            return Answer(claim=None, present=None, error=True)
+        return Answer(
+            claim=claim if isinstance(claim, str) else None,
+            present=present if isinstance(present, bool) else None,
+        )
 
 
 class WorkerThreads:
@@ -119,7 +127,7 @@ def _step(worker: Worker) -> int:
     try:
         return worker.run_once()
     except Unavailable as error:
-        _log.warning("worker_waits", code=error.code)
-    except Exception:  # noqa: BLE001 - a worker outlives a failed step; what it left is found again in the graph
-        _log.exception("worker_step_failed")
+        worker.events.warning("worker_waits", code=error.code)
+    except Exception as error:  # noqa: BLE001 - a worker outlives a failed step; what it left is found again in the graph
+        worker.events.error("worker_step_failed", **exception_fields(error))
     return 0

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import io
 import json
+import socket
+import threading
 from collections.abc import Callable, Collection, Generator
 from dataclasses import dataclass
 from typing import Any
 
 import httpx2
 import pytest
+import uvicorn
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 from graph.vocabulary import Role
 from service.api.access import Limits
 from service.api.app import create_app
+from service.api.server import _Server
 from service.auth import create_key
 from service.bootstrap import Application
 from service.telemetry import event_log
@@ -68,6 +72,21 @@ def client(app: FastAPI) -> Generator[TestClient]:
 
 
 @pytest.fixture
+def address(app: FastAPI) -> Generator[tuple[str, int]]:
+    """The same application behind a real server on a real socket, for what a test client in memory cannot show."""
+    started = threading.Event()
+    config = uvicorn.Config(app, log_config=None, access_log=False)
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        server = _Server(config, "", lambda _: started.set())
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
+        thread.start()
+        assert started.wait(30)
+        yield listener.getsockname()
+        server.should_exit = True
+        thread.join()
+
+
+@pytest.fixture
 def api_for(application: Application, client: TestClient) -> Callable[..., Api]:
     """Makes a client with a key of its own."""
 
@@ -86,7 +105,7 @@ def api_for(application: Application, client: TestClient) -> Callable[..., Api]:
             principal_id=principal_id,
             purposes=purposes,
         )
-        purpose = sorted(purposes)[0]
+        purpose = min(purposes)
         return Api(client, {"Authorization": f"Bearer {key}", "Sequela-Tenant": tenant_id, "Sequela-Purpose": purpose})
 
     return make

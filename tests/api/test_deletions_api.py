@@ -27,7 +27,7 @@ def subject(*identities: str) -> dict[str, object]:
     return {"subject": {"recordIds": list(identities)}}
 
 
-@pytest.mark.req("API-02", "DEL-03")
+@pytest.mark.req("API-02")
 def test_a_deletion_is_filed_followed_and_proven(api, application, chain):
     filed = api.post("/v1/deletions", subject(chain[0]))
     assert filed.status_code == 202

@@ -100,7 +100,6 @@ def test_the_content_is_shown_where_it_is_asked_for(api):
     assert response.json() == {"recordId": identity, "content": {"text": "the content"}}
 
 
-@pytest.mark.req("OBS-05")
 @pytest.mark.parametrize("path", ["/v1/records/{}", "/v1/records/{}/content"])
 def test_unknown_foreign_and_forbidden_are_the_same_bytes(api, api_for, path):
     foreign = api_for(OTHER_TENANT).register(stated("r1", tenantId=OTHER_TENANT))
@@ -174,7 +173,7 @@ def test_a_deleted_record_answers_with_its_tombstone_alone(api, api_for, applica
         assert (other.status_code, other.json()["code"]) == (404, "NOT_FOUND")
 
 
-@pytest.mark.req("TMB-10", "OBS-06")
+@pytest.mark.req("TMB-10")
 def test_what_comes_late_is_blocked_and_told_nothing(api, application):
     body = stated("canary-name", content="canary-content")
     identity = api.register(body)

@@ -38,11 +38,14 @@ def test_no_field_for_content_is_listed(field):
     assert field not in FIELDS_ALLOWED
 
 
+def refuse() -> None:
+    raise Conflict(CANARY, code=ReasonCode.STATE_CONFLICT, details={"x": CANARY})
+
+
 def test_an_exception_is_told_without_its_message():
-    try:
-        raise Conflict(CANARY, code=ReasonCode.STATE_CONFLICT, details={"x": CANARY})
-    except Conflict as error:
-        fields = exception_fields(error)
+    with pytest.raises(Conflict) as raised:
+        refuse()
+    fields = exception_fields(raised.value)
     assert (fields["exception"], fields["code"]) == ("Conflict", "STATE_CONFLICT")
     assert str(fields["location"]).startswith("tests.api.test_telemetry:")
     assert CANARY not in str(fields)
@@ -58,8 +61,8 @@ def test_what_libraries_say_is_told_without_their_sentences(clock):
         logging.getLogger("some.library").warning("took %s", CANARY)
         logging.getLogger("some.library").info("took %s", CANARY)
         try:
-            raise ValueError(CANARY)
-        except ValueError:
+            refuse()
+        except Conflict:
             logging.getLogger("some.library").exception("failed on %s", CANARY)
             structlog.get_logger("a.module").exception("connector_failed", storeId="files", locator=CANARY)
     finally:
@@ -69,8 +72,8 @@ def test_what_libraries_say_is_told_without_their_sentences(clock):
     told = [(line["event"], line["level"], line.get("logger"), line.get("exception")) for line in lines(stream)]
     assert told == [
         ("library", "warning", "some.library", None),
-        ("library", "error", "some.library", "ValueError"),
-        ("connector_failed", "error", None, "ValueError"),
+        ("library", "error", "some.library", "Conflict"),
+        ("connector_failed", "error", None, "Conflict"),
     ]
     assert CANARY not in stream.getvalue()
 

@@ -8,6 +8,7 @@ from graph.database.checker import check
 from graph.deletion.model import DeletionInput, HoldInput
 from service.workers.worker import Worker
 from tests.support.records import derived, record
+from tests.tidy.sources import node_properties
 
 
 @pytest.fixture
@@ -103,3 +104,17 @@ def test_an_outcome_that_was_lost_is_named(application, caller, ids):
     run_to_the_end(application, request_id)
     application.database.administer("MATCH (o:Outcome {identity: $both}) DETACH DELETE o", **ids)
     assert {finding[:2] for finding in findings(application)} == {("I7", ids["both"]), ("I8", request_id)}
+
+
+def test_labels_and_properties_in_the_graph_are_those_of_the_readme(application, caller, ids):
+    run_to_the_end(application, file(application, caller, ids["manual"], "k1"))
+    rows = application.database.administer(
+        "MATCH (n) UNWIND labels(n) AS label UNWIND keys(n) AS name RETURN label, collect(DISTINCT name) AS names"
+    )
+    stated = node_properties()
+    # A request carries its own label and one that says what it asks for; the table describes them together.
+    together = {"Identity": stated["Record"] | stated["Tombstone"], "Deletion": stated["Request"]}
+    for row in rows:
+        label = row.text("label")
+        strange = set(row.texts("names")) - together.get(label, stated[label])
+        assert not strange, f"bring the row of {label} under Nodes in graph/README.md up to date: {strange}"

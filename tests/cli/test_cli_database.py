@@ -33,6 +33,14 @@ def test_a_dump_of_nothing_and_a_load_of_nothing_say_so(offline, tmp_path):
     assert offline("db", "load", tmp_path / "a.dump").code == 4
 
 
+def test_a_file_that_is_there_is_not_replaced_without_being_asked_to(offline, tmp_path):
+    (tmp_path / "a.dump").write_text("mine")
+    ended = offline("db", "dump", tmp_path / "a.dump")
+    assert ended.code == 2
+    assert "--force" in ended.err
+    assert (tmp_path / "a.dump").read_text() == "mine"
+
+
 def test_the_schema_is_looked_at_and_applied(sequela):
     applied = sequela("db", "schema", "--json")
     assert applied.code == 0

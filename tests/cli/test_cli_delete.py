@@ -1,10 +1,6 @@
-"""`sequela delete`, `outcomes`, `receipt`, `retry`, `hold` and `work`, from the preview to the proof."""
+"""`sequela delete`, `outcomes`, `receipt`, `retry` and `hold`, from the preview to the proof."""
 
 import json
-import os
-import signal
-import subprocess
-import sys
 
 import pytest
 
@@ -167,24 +163,3 @@ def test_a_store_that_cannot_be_emptied_leaves_the_request_unfinished(sequela, w
     copy.write_bytes(b"0.1")
     assert sequela("retry", request_id).code == 0
     assert sequela("outcomes", request_id).code == 0
-
-
-def test_work_does_what_is_due_and_ends(sequela):
-    assert sequela("work", "--once", "--json").document == {"done": 0}
-
-
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_work_ends_cleanly_when_told_to(sequela, number):
-    environment = {**os.environ, **{name: value for name, value in sequela.environment.items() if value is not None}}
-    program = "from service.cli.main import main; main()"
-    with subprocess.Popen(
-        [sys.executable, "-c", program, "work"],
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
-        assert process.stderr.readline().startswith("Working")
-        process.send_signal(number)
-        out, err = process.communicate(timeout=60)
-    assert (process.returncode, out, err) == (0, "Stopped.\n", "")

@@ -89,3 +89,13 @@ def test_a_wrong_setting_is_named(offline):
     ended = offline("db", "status", SEQUELA_PORT="many")
     assert ended.code == 2
     assert "SEQUELA_PORT" in ended.err
+
+
+def test_an_interrupt_is_no_error_of_the_program(offline, monkeypatch):
+    def interrupted():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("service.cli.commands.database.load_settings", interrupted)
+    ended = offline("db", "path")
+    assert ended.code == 130
+    assert "Traceback" not in ended.err

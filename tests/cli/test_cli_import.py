@@ -45,3 +45,35 @@ def test_options_of_the_other_format_are_a_wrong_call(offline, tmp_path):
     path = _file(tmp_path)
     assert offline("import", path, "--scope", "x").code == 2
     assert offline("import", path, "--format", "prov-json", "--key", "x").code == 2
+
+
+PROV = {
+    "prefix": {"ex": "http://example.org/"},
+    "entity": {"ex:chart": {}, "ex:data": {}},
+    "activity": {"ex:draw": {}},
+    "wasDerivedFrom": {"_:d": {"prov:generatedEntity": "ex:chart", "prov:usedEntity": "ex:data"}},
+    "used": {"_:u": {"prov:activity": "ex:draw", "prov:entity": "ex:data"}},
+}
+
+
+def test_a_prov_document_becomes_records_and_edges_and_its_repeat_changes_nothing(sequela, tmp_path):
+    path = tmp_path / "chart.json"
+    path.write_text(json.dumps(PROV))
+    ended = sequela("import", path, "--format", "prov-json", "--json")
+    assert ended.code == 0, ended.err
+    assert ended.document["records"]["counts"]["created"] == 3
+    assert ended.document["relationsJoined"] == 1
+    again = sequela("import", path, "--format", "prov-json")
+    assert again.code == 0
+    assert "3 unchanged" in again.out
+    found = sequela("lineage", "--name", "http://example.org/data", "--json")
+    assert [item["kind"] for item in found.document["items"]] == ["prov_entity"]
+
+
+def test_a_broken_prov_document_is_refused_whole(sequela, tmp_path):
+    path = tmp_path / "broken.json"
+    path.write_text('{"entity": {')
+    ended = sequela("import", path, "--format", "prov-json", "--json")
+    assert ended.code == 3
+    assert ended.document["error"]["code"] == "MALFORMED_INPUT"
+    assert sequela("import", "-", "--format", "prov-json", given="{}").code == 2

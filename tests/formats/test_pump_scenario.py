@@ -123,7 +123,7 @@ def test_instants_count_from_the_base_that_is_given():
         ('base: "2026-03-02T09:00:00Z"', "base: 2026-03-02", "base: '2026-03-02' is neither"),
         ("storeFiles:", "storeFile:", "storeFiles: Field required"),
         ("zczMPc3M", "zc*MPc3M", "storeFiles.embeddings/mem-1.bin: Value error, no base64"),
-        ("edge: PROPOSED_FROM", "edge: PROPOSED", "sources.0.edge: Input should be"),
+        ("edge: PROPOSED_FROM", "edgy: PROPOSED_FROM", "sources.0.edge: Field required"),
         ("records:\n  -", "records:\n  - {nmae: x}\n  -", "nmae: Extra inputs are not permitted"),
         ("reasonCode: PRINCIPAL_REQUEST", "reasonCode: BECAUSE", "deletion.reasonCode: Input should be"),
         ("scenario: pump", "scenario: [pump", "no YAML, line"),

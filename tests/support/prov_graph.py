@@ -93,12 +93,10 @@ def rebuilt(nodes: list[dict[str, Any]], edges: list[Triple]) -> ProvDocument:
 
 
 def _write(document: Any, bundle: str, group: str, label: str, body: Any, prefix: dict[str, str]) -> None:
-    place = document if not bundle else document["bundle"].setdefault(f"bundle{_short(bundle, {})}", {})
+    place = document
     if bundle:
         holder: dict[str, str] = {}
-        short = _short(bundle, holder)
-        document["bundle"].pop(f"bundle{_short(bundle, {})}", None)
-        place = document["bundle"].setdefault(short, {})
+        place = document["bundle"].setdefault(_short(bundle, holder), {})
         place.setdefault("prefix", {}).update(holder)
     known = place.setdefault("prefix", {})
     for key, iri in prefix.items():
@@ -107,14 +105,18 @@ def _write(document: Any, bundle: str, group: str, label: str, body: Any, prefix
 
 
 def _pairs(statement: Any) -> set[tuple[str, Key, Key]]:
-    found = {(relation, start, end) for relation, start, end in ENDS.values() if relation == statement.type}
     pairs: set[tuple[str, Key, Key]] = set()
-    for relation, start, end in found:
+    for relation, start, end in {ends for ends in ENDS.values() if ends[0] == statement.type}:
         children, parents = statement.attributes.get(start, []), statement.attributes.get(end, [])
         for child in [children] if isinstance(children, str) else children:
             for parent in [parents] if isinstance(parents, str) else parents:
                 place = statement.bundle or ""
-                pairs.add((relation, (place, _long(child, statement.prefix)), (place, _long(parent, statement.prefix))))
+                start_key = (place, _long(child, statement.prefix))
+                if relation == "mentionOf" and "prov:bundle" in statement.attributes:
+                    place = _long(statement.attributes["prov:bundle"], statement.prefix)
+                pairs |= {
+                    (relation, start_key, (where, _long(parent, statement.prefix))) for where in (place, start_key[0])
+                }
     return pairs
 
 

@@ -101,3 +101,11 @@ def table_codes(readme: str, heading: str, column: int) -> set[str]:
         if line.startswith("|") and len(cells) > column:
             found.update(re.findall(r"`([^`]+)`", cells[column]))
     return found
+
+
+def node_properties() -> dict[str, set[str]]:
+    """The properties that graph/README.md gives each label."""
+    rows = [line.strip("|").split(" | ") for line in section("graph/README.md", "Nodes").splitlines()]
+    return {
+        cells[0].strip(" `"): set(re.findall(r"`([^`]+)`", cells[1])) for cells in rows if cells[0].startswith(" `")
+    }

@@ -8,8 +8,10 @@ import re
 import tomllib
 
 import pytest
+import typer
 
 from graph.vocabulary import ReasonCode
+from service.cli.main import app
 from service.settings import Settings
 from tests.tidy.sources import ROOT, own_files, python_files, section, shown, table_codes, tree
 
@@ -22,7 +24,7 @@ INSTALLED_COMMANDS = (
 )
 # Hosts that name a format, a loopback address, or nothing that exists.
 HOSTS = re.compile(
-    r"(127\.0\.0\.1|localhost|host|([a-z-]+\.)*example(\.(org|com|net))?|(www\.)?w3\.org|maven\.apache\.org"
+    r"(127(\.0\.0\.1)?|localhost|host|([a-z-]+\.)*example(\.(org|com|net))?|(www\.)?w3\.org|maven\.apache\.org"
     r"|in-toto\.io|keepachangelog\.com|semver\.org|json-schema\.org|openlineage\.io|purl\.org|xmlns\.com)"
 )
 ADDRESS = re.compile(r"https?://([A-Za-z0-9._-]+)")
@@ -90,6 +92,28 @@ def test_the_map_of_folders_is_true():
     there -= {path.name for path in ROOT.glob("*.egg-info")}
     rooms = {f"{top}/{path.parent.name}" for top in ("graph", "service") for path in (ROOT / top).glob("*/__init__.py")}
     assert named == there | rooms, "bring the table under Map in README.md up to date"
+
+
+def test_the_table_of_test_folders_is_true():
+    there = {path.relative_to(ROOT / "tests").parts[0] for path in python_files("tests")}
+    folders = {name for name in there if (ROOT / "tests" / name).is_dir()}
+    named = table_codes("tests/README.md", "The tests", 0)
+    assert named == folders, "bring the table of folders in tests/README.md up to date"
+
+
+def test_the_table_of_commands_is_true():
+    assert table_codes("service/README.md", "Commands", 0) == set(commands(typer.main.get_command(app), "sequela")), (
+        "bring the table of commands in service/README.md up to date"
+    )
+
+
+def commands(command, name):
+    inner = getattr(command, "commands", None)
+    if inner is None:
+        yield name
+    else:
+        for part, below in inner.items():
+            yield from commands(below, f"{name} {part}")
 
 
 def test_changes_are_kept_in_the_usual_form():

@@ -15,8 +15,13 @@ from tests.tidy.sources import CODE_FOLDERS, functions, python_files, query_file
 KEYWORDS = {"CASE", "COLLECT", "COUNT", "CREATE", "DELETE", "EXISTS", "MERGE", "NULL", "REMOVE", "SET", "NOT", "MATCH"}
 NAMED = re.compile(r"[:|&]\s*([A-Z][A-Za-z_]*)\b")
 TYPE_LIST = re.compile(r"[A-Z_]+(?:\s*\|\s*[A-Z_]+)+")
-BOUND = re.compile(r"[(\[]\s*([a-z][A-Za-z]*)\s*(?=[:)\]{*])")
-IN_PATTERN = re.compile(r":\s*[A-Z][A-Za-z_|:]*\s*\{([^{}]*)\}")
+# A variable of a node or an edge, by the places where a pattern binds one.
+BOUND = (
+    re.compile(r"[(\[]\s*([a-z][A-Za-z]*)\s*:\s*[A-Z]"),
+    re.compile(r"[->]\(\s*([a-z][A-Za-z]*)\b"),
+    re.compile(r"\(([a-z][A-Za-z]*)\)\s*[<-]"),
+)
+IN_PATTERN = re.compile(r"[(\[]\s*\w*\s*:\s*[A-Z][A-Za-z_|:]*\s*\{([^{}]*)\}")
 FORBIDDEN = re.compile(r"\b(timestamp|datetime|localdatetime|date|time|localtime|randomUUID|rand)\s*\(", re.IGNORECASE)
 
 
@@ -48,7 +53,7 @@ def test_labels_and_types_are_those_of_the_vocabulary(path):
 @queries()
 def test_properties_are_those_of_the_model(path):
     text = statement(path)
-    variables = set(BOUND.findall(text))
+    variables = {name for pattern in BOUND for name in pattern.findall(text)}
     used = {name for variable, name in re.findall(r"\b([a-z][A-Za-z]*)\.([a-zA-Z]+)\b", text) if variable in variables}
     for inside in IN_PATTERN.findall(text):
         used |= set(re.findall(r"([a-zA-Z]+)\s*:", inside))

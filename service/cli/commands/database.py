@@ -61,9 +61,11 @@ def dump(
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
 ) -> None:
     """Write the database to a file; a running server pauses for it."""
+    if file.exists() and not force:
+        raise typer.BadParameter(f"{file} is there already; --force replaces it.")
     _server(invocation).dump(file, force=force)
-    size_bytes = file.expanduser().stat().st_size
-    told = f"Wrote {file} ({size_bytes / 1_048_576:.1f} MiB)."
+    size_bytes = file.stat().st_size
+    told = f"Wrote {file} ({size_bytes:,} bytes)."
     invocation.screen.answer({"file": str(file), "sizeBytes": size_bytes}, told)
 
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
-from rich.text import Text
 
 from graph.vocabulary import TombstoneReason
 from service.cli.documents import document_of
@@ -16,6 +15,7 @@ from service.cli.exits import ExitCode
 from service.cli.invocation import Invocation, command
 from service.cli.outcomes import outcome_table, preview_lines, request_document, request_lines
 from service.cli.parsing import parsed
+from service.cli.tables import outline
 
 if TYPE_CHECKING:
     from graph.deletion.model import Preview, RequestView
@@ -106,7 +106,7 @@ def receipt(
         invocation.screen.answer({"file": str(out), "sizeBytes": len(data)}, f"Wrote {out} ({len(data)} bytes).")
         return
     document = json.loads(data)
-    invocation.screen.answer(document, Text(json.dumps(document, indent=2, ensure_ascii=False)))
+    invocation.screen.answer(document, outline(document))
 
 
 def _subject(

@@ -6,6 +6,7 @@ from typing import Annotated
 
 import typer
 
+from service.cli.exits import ExitCode
 from service.cli.invocation import Invocation, command, load_settings
 
 
@@ -40,3 +41,5 @@ def demo(
         document = play(open_demo(invocation.screen, application), keep=keep)
     if invocation.screen.as_json:
         invocation.screen.answer(document)
+    if not document["clean"]:
+        invocation.end(ExitCode.NO)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final, cast
 
 import typer
 from rich.console import RenderableType
@@ -114,9 +114,15 @@ def _answer_tombstone(invocation: Invocation, view: TombstoneView) -> None:
     invocation.screen.answer({**left, "deleted": True}, told, fields(left))
 
 
+def _source(source: Mapping[str, object]) -> str:
+    return f"{source['edge']} {source['recordId']}{' (deleted)' if source['deleted'] else ''}"
+
+
 def _envelope_lines(document: Mapping[str, object]) -> list[RenderableType]:
     """What a person looks for comes first; what does not apply comes last, on one line."""
     void = sorted(name for name, value in document.items() if value == NOT_APPLICABLE)
     order = [*_FIRST, *(name for name in document if name not in _FIRST)]
     shown = {name: document[name] for name in order if name in document and name not in void}
+    if isinstance(sources := document.get("sources"), list):
+        shown["sources"] = "\n".join(_source(one) for one in cast("list[Mapping[str, object]]", sources))
     return [fields(shown), *([Text(f"not applicable: {', '.join(void)}", style="dim")] if void else [])]

@@ -24,7 +24,7 @@ class Narrator:
 
     def say(self, *sentences: str) -> None:
         """Say something in plain sentences."""
-        self._console.print(Padding(Text(" ".join(sentences)), (0, 0, 0, 3)))
+        self._console.print(Padding(Text(" ".join(sentences)), (0, 0, 0, 3), expand=False))
 
     def command(self, line: str) -> None:
         """Give a line to copy: it stays one line however narrow the screen is."""
@@ -33,4 +33,4 @@ class Narrator:
     def show(self, *parts: RenderableType) -> None:
         """Show tables, trees and the like."""
         for part in parts:
-            self._console.print(Padding(part, (0, 0, 0, 3)), highlight=False)
+            self._console.print(Padding(part, (0, 0, 0, 3), expand=False), highlight=False)

@@ -33,7 +33,8 @@ def staged(invocation: Invocation, settings: Settings, *, keep: bool) -> Generat
         keep: leave the server running for looking around.
     """
     clean(invocation, settings)
-    server = invocation.local_server(settings)
+    # It runs a hundred statements, each for the first time: compiling less is what makes it quick.
+    server = invocation.local_server(settings, quick_compiler=True)
     if keep:
         server.start()
     with running_application(settings, local=server) as application:

@@ -23,7 +23,7 @@ from service.cli.demo.published import import_published
 from service.cli.importing import prov_lines
 from service.cli.outcomes import preview_lines, request_document, request_lines
 from service.cli.screen import Screen
-from service.cli.tables import cell, grid, outcome_cell
+from service.cli.tables import cell, grid, outcome_cell, outline
 from service.cli.trees import Branch, tree_of
 from service.cli.walking import branches_of, receipt_line, walk
 from service.connectors.files import FilesConnector
@@ -60,7 +60,7 @@ def open_demo(screen: Screen, application: Application) -> Demo:
     scopes = application.policy.shared_source_scopes
     caller = Caller(scenario.tenant_id, scenario.principal_id, frozenset(Role), scenario.purpose, scopes)
     named = [(record.name, record.scope) for record in [*scenario.records, *scenario.late_jobs] if record.name]
-    names = {application.keys.identity(caller.tenant_id, name, scope=scope): name for name, scope in named}
+    names = {str(application.keys.identity(caller.tenant_id, name, scope=scope)): name for name, scope in named}
     subject = (scenario.deletion.subject.names or [])[0]
     root = application.keys.identity(caller.tenant_id, subject.name, scope=subject.scope)
     return Demo(application, caller, scenario, names, root, Narrator(screen), screen)
@@ -162,14 +162,16 @@ def show_after(demo: Demo, outcomes: Sequence[OutcomeView]) -> None:
     demo.narrator.heading("What is left")
     demo.narrator.say(
         "Of what was deleted only ids, edges, and a tombstone with its instant, reason and policy are left. The names",
-        "below are known to this demo alone; the graph has none of them any more.",
+        "below are this demo's own; those of deleted records are nowhere in the graph any more.",
     )
     page = _walk(demo, include_deleted=True)
     settled: defaultdict[str, list[OutcomeView]] = defaultdict(list)
     for outcome in outcomes:
         settled[outcome.identity].append(outcome)
     branches = [
-        Branch(item.identity, item.depth, _ended(demo, item.identity, settled[item.identity]), _via(page, item.identity))
+        Branch(
+            item.identity, item.depth, _ended(demo, item.identity, settled[item.identity]), _via(page, item.identity)
+        )
         for item in page.items
     ]
     demo.narrator.show(tree_of(demo.root, _ended(demo, demo.root, settled[demo.root]), branches, demo.names))
@@ -182,7 +184,9 @@ def show_files(demo: Demo) -> list[str]:
     table = grid("copy in the files store", "now")
     left = [locator for locator in sorted(demo.scenario.store_files) if store.is_present(locator)]
     for locator in sorted(demo.scenario.store_files):
-        table.add_row(cell(locator), Text("there", style="bold red") if locator in left else Text("gone", style="green"))
+        table.add_row(
+            cell(locator), Text("there", style="bold red") if locator in left else Text("gone", style="green")
+        )
     demo.narrator.show(table)
     return left
 
@@ -210,11 +214,11 @@ def replay(demo: Demo) -> list[dict[str, object]]:
     return [{"what": what, "name": name, "status": status.value, "code": code} for what, name, status, code in rows]
 
 
-def show_receipt(demo: Demo, view: RequestView) -> object:
+def show_receipt(demo: Demo, view: RequestView) -> dict[str, object]:
     """The receipt, as whoever asked for the deletion gets it."""
     demo.narrator.heading("The receipt")
     receipt = json.loads(demo.application.deletions.receipt(view.request_id, demo.caller))
-    demo.narrator.show(Text(json.dumps(receipt, indent=2, ensure_ascii=False)))
+    demo.narrator.show(outline(receipt))
     return receipt
 
 
@@ -238,7 +242,7 @@ def look_around(demo: Demo, view: RequestView, *, keep: bool) -> None:
         f"sequela lineage {demo.root} --deleted",
         f"sequela outcomes {view.request_id}",
         "sequela show --name summary/job --scope pump",
-        f"sequela serve          # the API; its documentation is at /docs of the address that it tells",
+        "sequela serve          # the API; its documentation is at /docs of the address that it tells",
         "unset SEQUELA_HOME SEQUELA_TENANT SEQUELA_PURPOSE; sequela demo --clean",
     ):
         demo.narrator.command(line)
