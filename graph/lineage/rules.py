@@ -22,7 +22,7 @@ from graph.lineage.model import (
     Selection,
 )
 from graph.policy.model import Policy
-from graph.vocabulary import EdgeType, ReasonCode, RecordState
+from graph.vocabulary import EdgeType, ReasonCode
 
 _CHECK_CHARACTERS = 32
 
@@ -102,12 +102,8 @@ def may_see(caller: Caller, row: Row, *, include_deleted: bool) -> bool:
 
 
 def state_shown(row: Row) -> str | None:
-    """The state that is shown: a record that a deletion has fenced says so, unless it was retained in spite of it.
-
-    None for a tombstone, which has no state.
-    """
-    state = row.text_or_none("state")
-    return BEING_DELETED if row.truth("fenced") and state != RecordState.RETAINED else state
+    """The state that is shown: a record that a deletion has fenced says so. None for a tombstone, which has none."""
+    return BEING_DELETED if row.truth("fenced") else row.text_or_none("state")
 
 
 def cursor_text(selection: Selection, caller: Caller, position: Position) -> str:

@@ -173,7 +173,8 @@ class Drafter:
             self._policy.store(store.store_id)
             if store.store_id == GRAPH_STORE:
                 raise InvalidInput(
-                    "the graph keeps records itself: name the stores of other copies", code=ReasonCode.STORE_UNREGISTERED
+                    "the graph keeps records itself: name the stores of other copies",
+                    code=ReasonCode.STORE_UNREGISTERED,
                 )
             # Checked, and kept exactly as it is: a store compares bytes, and would not find a normalised locator.
             name_checked(store.locator)

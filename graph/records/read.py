@@ -50,12 +50,7 @@ def read_record(database: Database, caller: Caller, identity: str) -> RecordView
     Raises:
         NotFound: there is no such record for this caller (the same answer where it exists and may not be seen).
     """
-    rows = database.read(
-        "get_record",
-        identity=identity,
-        neighboursMax=NEIGHBOURS_MAX + 1,
-        **_seen_by(caller),
-    )
+    rows = _seen(database, caller, "get_record", identity=identity, neighboursMax=NEIGHBOURS_MAX + 1)
     if not rows:
         raise NotFound("no such record", code=ReasonCode.NOT_FOUND)
     row = rows[0]
@@ -70,26 +65,27 @@ def read_content(database: Database, caller: Caller, identity: str) -> JsonValue
     Raises:
         NotFound: there is no such record for this caller, it is being deleted, or its envelope is not whole.
     """
-    rows = database.read(
-        "get_content",
-        identity=identity,
-        **_seen_by(caller),
-    )
+    rows = _seen(database, caller, "get_content", identity=identity)
     if not rows or lacking_fields(known_from_row(rows[0])):
         raise NotFound("no such record", code=ReasonCode.NOT_FOUND)
     text = rows[0].text_or_none("content")
     return None if text is None else cast("JsonValue", json.loads(text))
 
 
-def _seen_by(caller: Caller) -> dict[str, object]:
-    return {
-        "tenantId": caller.tenant_id,
-        "tenants": caller.tenants,
-        "purpose": caller.purpose,
-        "grants": caller.grants,
-        "states": caller.states,
-        "audits": Role.AUDITOR in caller.roles,
-    }
+def _seen(database: Database, caller: Caller, name: str, **params: str | int) -> list[Row]:
+    """Run a reading query with what the caller may be shown."""
+    return database.read(
+        name,
+        literals=None,
+        timeout=None,
+        tenantId=caller.tenant_id,
+        tenants=caller.tenants,
+        purpose=caller.purpose,
+        grants=caller.grants,
+        states=caller.states,
+        audits=Role.AUDITOR in caller.roles,
+        **params,
+    )
 
 
 def _view(identity: str, row: Row) -> RecordView:

@@ -150,7 +150,7 @@ def problem_response(
         status=status,
         code=code,
         detail=detail,
-        details=_json_safe(details or {}),
+        details=_json_safe({} if code in _BARE_CODES else details or {}),
     )
     response = JSONResponse(
         document.model_dump(mode="json"), status, dict(headers or {}), media_type=PROBLEM_MEDIA_TYPE

@@ -139,6 +139,8 @@ def command(
                 raise typer.Exit(invocation.screen.fail(failure_of(error))) from None
 
         run.__signature__ = _signature(function, shared)  # pyright: ignore[reportAttributeAccessIssue]
+        # The signature says it all; these would be read a second time, which --help would feel.
+        run.__annotations__ = {}
         app.command(name, epilog=f"Example: {example}", rich_help_panel=panel)(run)
         return function
 

@@ -10,7 +10,6 @@ from rich.console import RenderableType
 from rich.text import Text
 
 from graph.access import Caller
-from graph.lineage.lineage import Lineage
 from graph.lineage.model import CompletenessReceipt, Direction, LineageCounts, LineageItem, LineagePage, Selection
 from graph.records.read import TombstoneView, read_record
 from service.bootstrap import Application
@@ -22,19 +21,12 @@ _PAGE_ROWS: Final = 1_000
 _NO_NAMES: Final[Mapping[str, str]] = {}
 
 
-def lineage_of(application: Application) -> Lineage:
-    """What answers questions of lineage."""
-    return Lineage(
-        application.database, application.policy, application.clock, application.settings.walk_timeout_seconds
-    )
-
-
 def walk(application: Application, caller: Caller, selection: Selection, limit: int) -> LineagePage:
     """Up to `limit` items of a walk as one page; its receipt says whether more would follow."""
     items: list[LineageItem] = []
     cursor: str | None = None
     while True:
-        page = lineage_of(application).walk(
+        page = application.lineage.walk(
             caller,
             selection.identity,
             direction=selection.direction,
@@ -53,7 +45,7 @@ def walk(application: Application, caller: Caller, selection: Selection, limit: 
 
 def count(application: Application, caller: Caller, selection: Selection) -> LineageCounts:
     """The numbers of a walk."""
-    return lineage_of(application).counts(
+    return application.lineage.counts(
         caller,
         selection.identity,
         direction=selection.direction,

@@ -11,7 +11,7 @@ import os
 import stat
 import threading
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import Final
 
@@ -51,8 +51,7 @@ class FilesConnector:
         draft = f"{_draft_prefix(name)}{os.getpid()}-{threading.get_ident()}"
         try:
             with self._folder(folders, make=True) as folder:
-                _write_draft(folder, draft, data)
-                os.replace(draft, name, src_dir_fd=folder, dst_dir_fd=folder)
+                _put(folder, draft, name, data)
                 os.fsync(folder)
         except OSError as error:
             raise StoreUnavailable("the file system refused") from error
@@ -136,15 +135,18 @@ def _make_folder(name: str, parent: int) -> None:
     os.fsync(parent)
 
 
-def _write_draft(folder: int, draft: str, data: bytes) -> None:
+def _put(folder: int, draft: str, name: str, data: bytes) -> None:
+    """Write a draft and give it the name; a draft that came to nothing is taken away."""
     file = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600, dir_fd=folder)
     try:
         with os.fdopen(file, "wb") as stream:
             stream.write(data)
             stream.flush()
             os.fsync(stream.fileno())
+        os.replace(draft, name, src_dir_fd=folder, dst_dir_fd=folder)
     except OSError:
-        os.unlink(draft, dir_fd=folder)
+        with suppress(FileNotFoundError):
+            os.unlink(draft, dir_fd=folder)
         raise
 
 

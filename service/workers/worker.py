@@ -57,15 +57,23 @@ class Worker:
         return advanced
 
     def drain(self, store_id: str, connector: Connector, shard: int) -> int:
-        """Attempt what is due on one shard of a store under its lease; answers the number of attempts."""
+        """Attempt what is due on one shard of a store under its lease; answers the number of attempts.
+
+        Nothing is claimed where nothing is due, and the lease is given back at the end: an idle worker costs a read.
+        """
+        if not self.work.due(store_id, shard):
+            return 0
         lease = self.work.claim(store_id, shard, self.holder)
         if lease is None:
             return 0
-        touched: set[str] = set()
         attempted = 0
-        for due in self.work.due(lease):
-            attempted += self._attempt(lease, due, connector)
-            touched.add(due.request_id)
+        touched: set[str] = set()
+        try:
+            for due in self.work.due(store_id, shard):
+                attempted += self._attempt(lease, due, connector)
+                touched.add(due.request_id)
+        finally:
+            self.work.release(lease)
         for request_id in sorted(touched):
             self.application.deletions.conclude(request_id)
         return attempted

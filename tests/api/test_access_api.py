@@ -45,18 +45,17 @@ def test_the_table_of_gated_operations_is_whole(client):
 
 
 @pytest.mark.req("DEL-04")
-@pytest.mark.parametrize(("method", "path"), GATED)
-def test_nobody_gets_past_the_gate_without_a_key(client, method, path):
-    response = client.request(method, path, content=b"{not json", headers={"Content-Type": "application/json"})
-    assert response.status_code == 401
-    assert response.json()["code"] == "REQUESTER_UNAUTHENTICATED"
-    assert response.headers["WWW-Authenticate"].startswith("Bearer")
-    assert response.headers["Content-Type"] == "application/problem+json"
+def test_nobody_gets_past_the_gate_without_a_key(client):
+    for method, path in GATED:
+        response = client.request(method, path, content=b"{not json", headers={"Content-Type": "application/json"})
+        assert response.status_code == 401, path
+        assert response.json()["code"] == "REQUESTER_UNAUTHENTICATED"
+        assert response.headers["WWW-Authenticate"].startswith("Bearer")
+        assert response.headers["Content-Type"] == "application/problem+json"
 
 
-@pytest.mark.parametrize(
-    "authorization",
-    [
+def test_every_wrong_key_gets_the_same_answer(api):
+    wrong = [
         "",
         "Bearer",
         "Bearer x",
@@ -65,14 +64,13 @@ def test_nobody_gets_past_the_gate_without_a_key(client, method, path):
         f"Bearer sqk_{KNOWN}_{'0' * 63}",
         f"Bearer sqk_{KNOWN}_{'0' * 64} ",
         f"Bearer sqk_{'é' * 36}_{'0' * 64}",
-    ],
-)
-def test_every_wrong_key_gets_the_same_answer(api, authorization):
+    ]
     path = f"/v1/records/{KNOWN}"
-    headers = {**api.headers, "Authorization": authorization.encode("latin-1")}
     bare = api.client.get(path, headers={"Sequela-Tenant": TENANT})
-    wrong = api.client.get(path, headers=headers)
-    assert (wrong.status_code, wrong.content) == (401, bare.content)
+    for authorization in wrong:
+        headers = {**api.headers, "Authorization": authorization.encode("latin-1")}
+        response = api.client.get(path, headers=headers)
+        assert (response.status_code, response.content) == (401, bare.content), authorization
 
 
 def test_a_right_id_with_another_secret_is_unknown(api):

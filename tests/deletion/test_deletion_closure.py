@@ -63,9 +63,7 @@ def test_random_graphs_come_out_as_the_oracle_says(application: Application, cal
 
 
 def _check_witnesses(graph: RandomGraph, ids: dict[str, str], root: str, found) -> None:
-    edges = {
-        (ids[child], edge, ids[parent]) for child, parents in graph.sources.items() for parent, edge in parents
-    }
+    edges = {(ids[child], edge, ids[parent]) for child, parents in graph.sources.items() for parent, edge in parents}
     for name, depth in closure(graph.pairs, [root]).items():
         item = found[ids[name]]
         assert item.depth == depth
@@ -102,7 +100,12 @@ def _untouched(application: Application, reached: set[str]) -> list[object]:
         reached=sorted(reached),
     )
     found = [
-        (row.text("identity"), tuple(row.texts("labels")), repr(sorted(row.mapping("properties").items())), row.texts("edges"))
+        (
+            row.text("identity"),
+            tuple(row.texts("labels")),
+            repr(sorted(row.mapping("properties").items())),
+            row.texts("edges"),
+        )
         for row in rows
     ]
     return sorted(found)
@@ -116,15 +119,17 @@ def test_every_derivation_edge_type_is_followed_and_no_other(application: Applic
         for edge in DERIVATION_EDGES
     ]
     ids = register(application, caller, *followed)
-    (relative,) = register(
-        application, caller, record("relative", sources=[{"name": "root", "edge": "CONTRADICTS"}])
-    )
+    (relative,) = register(application, caller, record("relative", sources=[{"name": "root", "edge": "CONTRADICTS"}]))
     view = delete(application, caller, root)
     assert graph_outcomes(application, caller, view.request_id) == dict.fromkeys([root, *ids], "deleted")
-    assert labels_of(application.database, relative) == labels_of(application.database, bystander) == [
-        "Identity",
-        "Record",
-    ]
+    assert (
+        labels_of(application.database, relative)
+        == labels_of(application.database, bystander)
+        == [
+            "Identity",
+            "Record",
+        ]
+    )
 
 
 def _way(edge: str) -> str:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -16,7 +16,6 @@ from tests.support.deletion import (
     Killed,
     abandoned,
     by_ids,
-    family,
     files_of,
     hold,
     labels_of,
@@ -53,23 +52,24 @@ def _end(application: Application, caller: Caller, names: dict[str, str]) -> obj
     return view.state, dict(view.counts), outcomes, labels, ledger, files
 
 
-def _graph(application: Application, caller: Caller, round_name: str) -> dict[str, str]:
-    """A little of everything: support, a hold, a copy, a store without a connector."""
-    _clear(application)
-    names = family(application, caller, {"r": (), "manual": (), "s": ("r", "manual"), "held": ("r",), "t": ("s",)})
-    (copy,) = register(application, caller, with_copy("copy", "r", locator=f"{round_name}.bin"))
-    (stuck,) = register(
-        application, caller, derived("stuck", "r", stores=[{"storeId": "vector_index", "locator": round_name}])
-    )
-    files_of(application).write(f"{round_name}.bin", b"a copy")
-    hold(application, caller, names["held"])
-    return {**names, "copy": copy, "stuck": stuck}
-
-
-def _clear(application: Application) -> None:
+def _graph(application: Application, caller: Caller) -> dict[str, str]:
+    """A little of everything, on an empty graph: support, a hold, a copy, a store without a connector."""
     application.database.administer(
         "MATCH (n) WHERE NOT n:SchemaVersion AND NOT n:Store AND NOT n:Policy DETACH DELETE n"
     )
+    stated = {
+        "r": record("r"),
+        "manual": record("manual"),
+        "s": derived("s", "r", "manual"),
+        "held": derived("held", "r"),
+        "t": derived("t", "s"),
+        "copy": with_copy("copy", "r"),
+        "stuck": derived("stuck", "r", stores=[{"storeId": "vector_index", "locator": "v1"}]),
+    }
+    names = dict(zip(stated, register(application, caller, *stated.values()), strict=True))
+    files_of(application).write("copy.bin", b"a copy")
+    hold(application, caller, names["held"])
+    return names
 
 
 def _killed_everywhere(
@@ -78,13 +78,11 @@ def _killed_everywhere(
     """The ends of runs whose `step` was killed at its first, second, … statement, and carried on with afterwards."""
     ends: list[object] = []
     for dies_at in range(1, STATEMENTS_MAX):
-        names = _graph(application, caller, f"round{dies_at}")
+        names = _graph(application, caller)
         prepare(application)
         dying = DyingDatabase(application.database, dies_at, after=after)
-        try:
+        with suppress(Killed):
             step(replace(application, database=dying))
-        except Killed:
-            pass
         clock.advance(LEASE_SECONDS)
         work(application, "worker-2")
         assert abandoned(application.database) == []
@@ -95,6 +93,12 @@ def _killed_everywhere(
 
 
 EXPECTED_COUNTS = {"deleted": 5, "invalidated": 1, "not_found": 0, "retained_under_exception": 1, "failed": 1}
+
+
+@pytest.fixture
+def application(application: Application) -> Application:
+    """With one shard, so that a worker's round has few statements."""
+    return replace(application, settings=application.settings.model_copy(update={"shards": 1}))
 
 
 def _file(application: Application, caller: Caller) -> str:
@@ -135,9 +139,7 @@ def _only_request(application: Application) -> str:
 
 @pytest.mark.req("DEL-03", "DEL-11")
 @pytest.mark.parametrize("after", [False, True], ids=["before-the-effect", "after-the-effect"])
-def test_a_filing_that_was_killed_and_is_repeated_makes_one_request(
-    application: Application, caller: Caller, after
-):
+def test_a_filing_that_was_killed_and_is_repeated_makes_one_request(application: Application, caller: Caller, after):
     (root,) = register(application, caller, record("r"))
     for dies_at in range(1, STATEMENTS_MAX):
         dying = DyingDatabase(application.database, dies_at, after=after)
@@ -199,13 +201,21 @@ def test_what_a_released_hold_resumes_may_be_killed_too(
     state, counts, outcomes, *_ = ends[-1]
     assert state == "CLOSED_WITH_OWNED_FAILURES"
     assert counts == EXPECTED_COUNTS | {"deleted": 6, "retained_under_exception": 0}
-    assert ("held", "graph", "deleted", "deletion/document/alone", 1, "settled", ("retained_under_exception",)) in outcomes
+    assert (
+        "held",
+        "graph",
+        "deleted",
+        "deletion/document/alone",
+        1,
+        "settled",
+        ("retained_under_exception",),
+    ) in outcomes
     for number, end in enumerate(ends, start=1):
         assert end == ends[-1], f"killed at statement {number}"
 
 
 @pytest.mark.req("DEL-05")
-def test_content_and_tombstone_change_in_one_transaction(application: Application, caller: Caller, tmp_path: Path):
+def test_content_and_tombstone_change_in_one_transaction(application: Application, caller: Caller):
     """At no instant is there neither, or a claim of deletion beside the content."""
     seen: set[tuple[tuple[str, ...], bool, bool]] = set()
 

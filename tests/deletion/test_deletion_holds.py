@@ -349,9 +349,7 @@ def test_a_kind_that_must_stay_is_kept_by_rule_also_after_a_hold_on_it_ends(appl
 
 @pytest.mark.req("EXC-06")
 def test_a_released_record_with_another_source_is_invalidated_not_deleted(application: Application, caller: Caller):
-    a, b, s = register(
-        application, caller, record("a"), record("b"), derived("s", "a", "b", content={"text": CANARY})
-    )
+    a, b, s = register(application, caller, record("a"), record("b"), derived("s", "a", "b", content={"text": CANARY}))
     held = hold(application, caller, s)
     view = delete(application, caller, a)
     application.holds.release(held.hold_id, caller)

@@ -18,9 +18,7 @@ DERIVATIVES = 2_499
 
 
 @pytest.mark.req("DEL-06", "DEL-08", "DEL-17")
-def test_two_and_a_half_thousand_outcomes_come_in_pages_without_gap_or_repeat(
-    application: Application, caller: Caller
-):
+def test_two_and_a_half_thousand_outcomes_come_in_pages_without_gap_or_repeat(application: Application, caller: Caller):
     (root,) = register(application, caller, record("r"))
     derivatives: list[str] = []
     for start in range(0, DERIVATIVES, 1_000):

@@ -222,7 +222,16 @@ def test_authority_is_judged_when_the_deletion_runs(application: Application, ca
 def test_a_hostile_neighbour_with_a_look_alike_name_changes_nothing(application: Application, caller: Caller):
     """D24."""
     (victim,) = register(application, caller, record("user-42"))
-    lookalikes = ["User_42", "user_42", "USER-42", "user-42 ", " user-42", "user\u201142", "user-42\u200b", "user-4２"]
+    lookalikes = [
+        "User_42",
+        "user_42",
+        "USER-42",
+        "user-42 ",
+        " user-42",
+        "user\u201142",
+        "user-42\u200b",
+        "user-4\uff12",
+    ]
     others = register(application, caller, *(record(name) for name in lookalikes))
     view = application.deletions.advance(_file(application, caller, _subject(names=[{"name": "user-42"}])).request_id)
     assert view.state == "COMPLETED"

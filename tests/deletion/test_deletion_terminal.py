@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-
 from dataclasses import replace
 
 import pytest
@@ -117,7 +116,9 @@ def test_in_the_graph_the_worst_of_the_derivatives_decides(application: Applicat
     assert view.counts["failed"] == ("ownerless" in ways) + ("down" in ways)
     assert view.counts["not_found"] == ("absent" in ways)
     assert view.counts["retained_under_exception"] == 2 * ("held" in ways)
-    owned = [item for item in outcomes_of(application, caller, request_id) if item.outcome == "failed" and item.owner_id]
+    owned = [
+        item for item in outcomes_of(application, caller, request_id) if item.outcome == "failed" and item.owner_id
+    ]
     assert len(owned) == view.owned_failures == ("ownerless" in ways)
 
 

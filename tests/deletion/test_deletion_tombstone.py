@@ -142,7 +142,11 @@ def test_a_late_state_write_is_refused_and_the_state_stays_absent(application: A
     first = record("state", **state, stateVersion=1)
     (r,) = register(application, caller, first)
     delete(application, caller, r)
-    for late in (first, record("state", **state, stateVersion=2), record("state-2", **state, stateVersion=2, supersedes=r)):
+    for late in (
+        first,
+        record("state", **state, stateVersion=2),
+        record("state-2", **state, stateVersion=2, supersedes=r),
+    ):
         (result,) = application.registrar.register([late], caller)
         assert (result.status, result.code) == ("refused", "TOMBSTONE_BLOCKED")
     assert labels_of(application.database, r) == ["Identity", "Tombstone"]
@@ -182,7 +186,9 @@ def test_a_dictionary_attack_on_all_that_is_left_finds_nothing(application: Appl
     (r,) = register(
         application,
         caller,
-        with_copy("pref-concise", locator="r.bin", content=VALUE, principalId="tech-17", sourceId="https://example.com/pref"),
+        with_copy(
+            "pref-concise", locator="r.bin", content=VALUE, principalId="tech-17", sourceId="https://example.com/pref"
+        ),
     )
     files_of(application).write("r.bin", VALUE.encode())
     delete(application, caller, r)
@@ -199,7 +205,15 @@ def test_a_marked_text_is_nowhere_after_the_deletion(application: Application, c
     """Content, name, scope, person, task, run, source, method, producer, operation, locator: all of it marked."""
     marks = {
         field: f"{CANARY}-{field}"
-        for field in ("principalId", "taskId", "runId", "sourceId", "sourceVersion", "producerVersion", "inferenceMethod")
+        for field in (
+            "principalId",
+            "taskId",
+            "runId",
+            "sourceId",
+            "sourceVersion",
+            "producerVersion",
+            "inferenceMethod",
+        )
     }
     (root,) = register(application, caller, record(f"{CANARY}-root", content=[CANARY]))
     (marked,) = register(

@@ -122,8 +122,8 @@ def test_the_same_call_again_changes_nothing(room):
     assert [result.identity for result in first] == [result.identity for result in again]
     counts = room.cypher("MATCH (n) WHERE n:Record OR n:Operation RETURN count(n) AS nodes, COUNT { ()-->() } AS edges")
     assert counts[0].number("nodes") == 10
-    # Seven derivations, each used by its operation as well, and an operation for each record.
-    assert counts[0].number("edges") == 7 + 7 + 5
+    # Six derivations, each used by its operation as well, and an operation for each record.
+    assert counts[0].number("edges") == 6 + 6 + 5
 
 
 @pytest.mark.parametrize(

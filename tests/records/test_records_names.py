@@ -7,6 +7,7 @@ import math
 import pytest
 from pydantic import ValidationError
 
+from graph.deletion.model import DeletionInput
 from graph.envelope import (
     CONTENT_BYTES_MAX,
     CONTENT_DEPTH_MAX,
@@ -20,6 +21,7 @@ from graph.envelope import (
 from graph.errors import Oversized, Refused
 from graph.records.register import BATCH_ROWS_MAX
 from graph.vocabulary import Role
+from tests.support.graph import copies
 from tests.support.kinds import of_class
 from tests.support.records import derived, record, stated
 
@@ -110,8 +112,9 @@ def test_a_name_that_breaks_the_rule_is_refused_on_every_path(room, name, code):
     with pytest.raises(Refused) as told:
         room.application.keys.identity("tenant-a", name)
     assert told.value.code == code
+    asked = DeletionInput.model_validate({"subject": {"names": [{"name": name}]}})
     with pytest.raises(Refused) as told:
-        room.delete(names=[{"name": name}])
+        room.application.deletions.preview(asked, room.caller)
     assert told.value.code == code
 
 
@@ -257,12 +260,10 @@ def test_instants_at_both_ends_are_shown(room):
 
 
 def test_a_record_has_ten_thousand_sources_and_no_more(room):
-    parents = [identity for part in range(10) for identity in room.many(*(record(f"{part}/{n}") for n in range(1_000)))]
-    assert len(parents) == SOURCES_MAX
+    parents = copies(room, room.one(record("parent")), SOURCES_MAX)
     sources = [{"recordId": parent, "edge": "INFERRED_FROM"} for parent in parents]
-    worked_out = {"derivationType": "computed", "inferenceMethod": "test", "trust": "unreviewed_derived"}
-    most = record("most", **worked_out, sources=sources)
-    more = record("more", **worked_out, sources=[*sources, {"name": "one more", "edge": "INFERRED_FROM"}])
+    most = derived("most", sources=sources)
+    more = derived("more", sources=[*sources, {"name": "parent", "edge": "INFERRED_FROM"}])
     results = room.all(most, more)
     assert [result.status for result in results] == ["created", "refused"]
     assert (results[1].code, results[1].details["limit"]) == ("LIMIT_EXCEEDED", "SOURCES_MAX")

@@ -144,9 +144,7 @@ def test_derivatives_registered_while_workers_run_are_refused_or_have_an_outcome
     threads.start()
     try:
         with ThreadPoolExecutor(4) as pool:
-            filings = [
-                pool.submit(application.deletions.file, by_ids(root), caller, fresh_key()) for root in roots
-            ]
+            filings = [pool.submit(application.deletions.file, by_ids(root), caller, fresh_key()) for root in roots]
             writes = [
                 pool.submit(application.registrar.register, [derived(f"d{number}-{turn}", f"r{number}")], caller)
                 for turn in range(4)

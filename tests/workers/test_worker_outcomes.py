@@ -101,9 +101,7 @@ def _claimed(application: Application):
 
 
 @pytest.mark.req("DEL-25")
-def test_an_effect_whose_answer_was_lost_is_found_done_the_next_time(
-    application: Application, caller: Caller, clock
-):
+def test_an_effect_whose_answer_was_lost_is_found_done_the_next_time(application: Application, caller: Caller, clock):
     request_id, _ = _deleted_with_copy(application, caller)
 
     def lost(locator: str) -> object:

@@ -149,9 +149,7 @@ def test_a_recovery_after_the_deadline_ends_it_and_both_results_stay_on_record(
 
 
 @pytest.mark.req("DEL-16")
-def test_the_receipt_follows_each_failure_that_is_settled(
-    application: Application, caller: Caller, clock: ManualClock
-):
+def test_the_receipt_follows_each_failure_that_is_settled(application: Application, caller: Caller, clock: ManualClock):
     """Two owned failures; one recovers: the request stays closed, and its receipt no longer lists that one."""
     request_id = _expired(application, caller, clock, "one", "two")
     assert len(json.loads(application.deletions.receipt(request_id, caller))["ownedFailures"]) == 2
