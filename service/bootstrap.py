@@ -13,6 +13,7 @@ from graph.database.database import Database, RetryPolicy, open_database
 from graph.database.schema import apply_schema
 from graph.deletion.deletions import Deletions
 from graph.deletion.holds import Holds
+from graph.errors import NotReady
 from graph.ids import IdentityKeys, Ids, SystemIds
 from graph.lineage.lineage import Lineage
 from graph.policy.loader import load_policy
@@ -20,6 +21,7 @@ from graph.policy.model import Policy
 from graph.propagation.settle import Settler
 from graph.propagation.work import Work
 from graph.records.register import Registrar
+from graph.vocabulary import GRAPH_STORE, ReasonCode
 from service.connectors.files import FilesConnector
 from service.connectors.port import Connector
 from service.keys import check_identity_keys, load_identity_keys
@@ -73,19 +75,41 @@ class Application:
         """Bring the database to the state that this code needs: schema, identity key, policy and stores.
 
         Raises:
-            NotReady: the database belongs to another version or another identity key.
+            NotReady: the database belongs to another version or another identity key, or knows another policy bundle under
+                this one's name and version.
         """
+        self._check_connectors()
         apply_schema(self.database, self.clock)
         FilesConnector(self.settings.files_store_root).create()
         check_identity_keys(self.database, self.keys)
-        self.database.write(
+        self._record_policy()
+
+    def _check_connectors(self) -> None:
+        """Copies in a store that the policy gives to a connector that is not here would wait for ever."""
+        here = {GRAPH_STORE, *self.connectors}
+        missing = sorted(
+            store.id for store in self.policy.stores.values() if store.connector is not None and store.id not in here
+        )
+        if missing:
+            raise NotReady(
+                f"the policy has connectors that are not here, for: {', '.join(missing)}",
+                code=ReasonCode.SERVICE_NOT_READY,
+            )
+
+    def _record_policy(self) -> None:
+        held = self.database.write(
             "merge_policy",
             policyId=self.policy.policy_id,
             digest=self.policy.digest,
             ownerId=self.policy.header.owner_id,
             at=self.clock.now(),
             stores=[{"storeId": store.id, "ownerId": store.owner_id} for store in self.policy.stores.values()],
-        )
+        )[0].text("digest")
+        if held != self.policy.digest:
+            raise NotReady(
+                f"the database knows another bundle as {self.policy.policy_id}: give a changed bundle a new version",
+                code=ReasonCode.SERVICE_NOT_READY,
+            )
 
 
 def build_application(settings: Settings, database: Database) -> Application:

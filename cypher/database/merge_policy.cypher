@@ -8,7 +8,7 @@
 MERGE (p:Policy {policyId: $policyId})
 ON CREATE SET p.digest = $digest, p.ownerId = $ownerId, p.loadedAt = $at
 WITH p
-CALL {
+CALL () {
   UNWIND $stores AS store
   MERGE (s:Store {storeId: store.storeId})
   SET s.ownerId = store.ownerId

@@ -1,5 +1,5 @@
 // name:    list_exceptions
-// does:    Open entries of the exception ledger of a tenant after a place in the order.
+// does:    Entries of the exception ledger of a tenant, open and ended, after a place in the order.
 // access:  read
 // params:  tenantId STRING, after STRING, rowsMax INTEGER
 // returns: entries LIST<MAP>

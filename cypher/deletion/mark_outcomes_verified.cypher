@@ -13,7 +13,7 @@ OPTIONAL MATCH (q)-[:HAS_OUTCOME]->(o:Outcome {store: 'graph'})-[:OUTCOME_FOR]->
 WITH o,
   CASE o.outcome
     WHEN 'deleted' THEN d:Tombstone AND NOT d:Record AND size(keys(d)) = 4
-    WHEN 'invalidated' THEN d:Tombstone OR (d.state = 'invalidated' AND d.content IS NULL)
+    WHEN 'invalidated' THEN d:Tombstone OR (d.state = 'invalidated' AND d.content IS NULL AND d.principalKey IS NULL AND d.sourceKey IS NULL)
     WHEN 'retained_under_exception' THEN d:Tombstone OR d.state = 'retained'
     ELSE true
   END AS holds

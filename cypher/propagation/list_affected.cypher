@@ -10,7 +10,9 @@ UNWIND $identities AS wanted
 MATCH (d:Identity {identity: wanted})
 RETURN collect({
   identity: d.identity,
-  isTombstone: d:Tombstone,
+  isTombstone: d:Tombstone OR d.kind IS NULL,
+  isWhole: d:Tombstone AND NOT d:Record AND size(keys(d)) = 4,
+  hasContent: d.content IS NOT NULL,
   kind: d.kind,
   state: d.state,
   outcome: null,

@@ -23,7 +23,9 @@ WITH d, before,
   } AS liveSources
 RETURN collect({
   identity: d.identity,
-  isTombstone: d:Tombstone,
+  isTombstone: d:Tombstone OR d.kind IS NULL,
+  isWhole: d:Tombstone AND NOT d:Record AND size(keys(d)) = 4,
+  hasContent: d.content IS NOT NULL,
   kind: d.kind,
   state: d.state,
   outcome: before.outcome,

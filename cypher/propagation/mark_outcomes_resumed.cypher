@@ -1,6 +1,6 @@
 // name:    mark_outcomes_resumed
-// does:    Carries on with nodes that were retained and are held no longer: the content goes and each outcome that waited
-//          changes, its history keeping what it was.
+// does:    Carries on with nodes that were retained and are held no longer, or whose reading was not what their outcome
+//          said: the content goes and each outcome changes, its history keeping what it was.
 //          What an operation says of its producer goes with its last output.
 // access:  write
 // params:  rows LIST<MAP>
@@ -29,7 +29,7 @@ CALL (d, row) {
 WITH d, row
 UNWIND row.outcomes AS entry
 MATCH (o:Outcome {outcomeId: entry.outcomeId})
-WHERE o.outcome = 'retained_under_exception'
+WHERE o.outcome = 'retained_under_exception' OR (o.outcome = 'failed' AND o.store = 'graph')
 WITH o, entry, coalesce(o.history, []) + [o.outcome] AS history
 SET o = entry
 SET o.history = history

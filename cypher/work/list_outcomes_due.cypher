@@ -1,5 +1,5 @@
 // name:    list_outcomes_due
-// does:    Outcomes of one shard of a store that are due, longest overdue first, with where the copies are.
+// does:    Outcomes of one shard of a store that are due, longest overdue first.
 // access:  read
 // params:  storeId STRING, shard INTEGER, now INTEGER, rowsMax INTEGER
 // returns: due LIST<MAP>
@@ -17,10 +17,5 @@ RETURN collect({
   tenantId: head(COLLECT { MATCH (o)<-[:HAS_OUTCOME]-(q:Request) RETURN q.tenantId }),
   identity: o.identity,
   attempts: o.attempts,
-  deadlineAt: o.deadlineAt,
-  locators: COLLECT {
-    MATCH (o)-[:OUTCOME_FOR]->(:Identity)-[e:STORED_IN]->(:Store {storeId: $storeId})
-    WHERE e.locator IS NOT NULL
-    RETURN e.locator ORDER BY e.locator
-  }
+  deadlineAt: o.deadlineAt
 }) AS due

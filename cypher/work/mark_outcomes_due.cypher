@@ -1,11 +1,12 @@
 // name:    mark_outcomes_due
-// does:    Makes every failed outcome of a request that a worker can try again due at an instant.
+// does:    Has every failure of a request tried again: one in a store is due at an instant, and one in the graph reopens
+//          the request.
 // access:  write
 // params:  requestId STRING, at INTEGER
 // returns: due INTEGER
 // bound:   the failed outcomes of one request
 // plan:    NodeUniqueIndexSeek
 MATCH (q:Request {requestId: $requestId})-[:HAS_OUTCOME]->(o:Outcome {outcome: 'failed'})
-WHERE o.shard IS NOT NULL
-SET o.nextAttemptAt = $at
+FOREACH (_ IN CASE WHEN o.shard IS NOT NULL THEN [1] ELSE [] END | SET o.nextAttemptAt = $at)
+FOREACH (_ IN CASE WHEN o.store = 'graph' THEN [1] ELSE [] END | SET q.state = 'PROPAGATING')
 RETURN count(*) AS due

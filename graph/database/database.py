@@ -215,7 +215,9 @@ def _literal(text: str) -> LiteralString:
 
 def _rows(result: neo4j.Result) -> list[Row]:
     # Not record.data(): it walks and copies every nested value, which costs more than the query for large lists.
-    return [Row(dict(zip(result.keys(), cast("tuple[object, ...]", record.values()), strict=True))) for record in result]
+    return [
+        Row(dict(zip(result.keys(), cast("tuple[object, ...]", record.values()), strict=True))) for record in result
+    ]
 
 
 def _check_params(query: Query, params: Mapping[str, object]) -> None:

@@ -16,6 +16,7 @@ from typing import Final
 from graph.access import Caller
 from graph.clock import Clock
 from graph.database.database import Database
+from graph.deletion.idempotency import key_reused, result_under_key
 from graph.deletion.ledger import Ledger, Stored, no_request
 from graph.deletion.model import DeletionInput, OutcomePage, Preview, RequestView
 from graph.deletion.plan import plan_deletion
@@ -24,9 +25,9 @@ from graph.deletion.scope import Scope, may_request, resolve_scope
 from graph.errors import Conflict, InvalidInput
 from graph.ids import IdentityKeys, Ids, derived_id
 from graph.policy.model import Policy
-from graph.propagation.closure import FENCE_ROWS, Progress, chunks, fence_closure
+from graph.propagation.closure import Progress, fence, fence_closure
 from graph.propagation.model import Affected
-from graph.propagation.settle import Cause, Settler, exception_entry
+from graph.propagation.settle import Cause, Settler, enter_exceptions, exception_entry
 from graph.vocabulary import (
     DELETION_STATES_COMPLETE,
     DELETION_STATES_TERMINAL,
@@ -78,7 +79,7 @@ class Deletions:
                 preview saw (`PREVIEW_STALE`).
         """
         fingerprint = self.keys.fingerprint(caller.tenant_id, request.model_dump_json(by_alias=True).encode())
-        known = self._filed(caller, idempotency_key, fingerprint)
+        known = result_under_key(self.database, caller.tenant_id, idempotency_key, fingerprint)
         if known is not None:
             return self.ledger.view(self.ledger.load(known))
         scope = self._scope(request, caller)
@@ -94,7 +95,7 @@ class Deletions:
             at=self.clock.now(),
         )
         if not rows:
-            raise _key_reused()
+            raise key_reused()
         return self.ledger.view(self.ledger.load(rows[0].text("requestId")))
 
     def advance(self, request_id: str, progress: Progress | None = None) -> RequestView:
@@ -109,7 +110,7 @@ class Deletions:
         stored = self.ledger.load(request_id)
         if stored.state is DeletionState.RECEIVED and not self._authenticate(stored):
             return self.ledger.view(self.ledger.load(request_id))
-        if stored.state in DELETION_STATES_TERMINAL and not self.ledger.releasable(request_id):
+        if stored.state in DELETION_STATES_TERMINAL and not self.ledger.resumable(request_id):
             return self.ledger.view(stored)
         self._remove_subject(stored, progress)
         if self._propagate(stored, progress):
@@ -183,7 +184,7 @@ class Deletions:
         return stored.receipt
 
     def retry(self, request_id: str, caller: Caller) -> RequestView:
-        """Make what failed due now, whatever its schedule; a request without failures is left as it is."""
+        """Have what failed tried again now, whatever its schedule; a request without failures is left as it is."""
         caller.demand(Role.PRIVACY, Role.OPERATOR)
         stored = self._readable(request_id, caller)
         self.database.write("mark_outcomes_due", requestId=request_id, at=self.clock.now())
@@ -208,14 +209,6 @@ class Deletions:
                 code=ReasonCode.PREVIEW_STALE,
                 details={"digest": now.digest},
             )
-
-    def _filed(self, caller: Caller, key: str, fingerprint: str) -> str | None:
-        rows = self.database.read("get_idempotency_key", tenantId=caller.tenant_id, key=key)
-        if not rows:
-            return None
-        if rows[0].text("fingerprint") != fingerprint:
-            raise _key_reused()
-        return rows[0].text_or_none("result")
 
     def _new_request(self, request: DeletionInput, caller: Caller, scope: Scope) -> dict[str, object]:
         return {
@@ -245,8 +238,7 @@ class Deletions:
     def _remove_subject(self, stored: Stored, progress: Progress | None) -> None:
         roots = [Affected(identity, 0) for identity in self.ledger.missing(stored.request_id, stored.scope)]
         if roots:
-            for chunk in chunks(sorted(stored.scope), FENCE_ROWS):
-                self.database.write("mark_fenced", identities=chunk, requestId=stored.request_id)
+            fence(self.database, stored.request_id, stored.scope)
             self.settler.settle(self._cause(stored), roots, frozenset(stored.scope), progress)
         self.ledger.move(stored.request_id, (DeletionState.AUTHENTICATED,), DeletionState.CONTENT_REMOVED)
 
@@ -258,9 +250,9 @@ class Deletions:
         depths = {item.identity: item.depth for item in affected}
         missing = [Affected(identity, depths[identity]) for identity in self.ledger.missing(request_id, list(depths))]
         self.settler.settle(cause, missing, depths.keys(), progress)
-        released = self.ledger.releasable(request_id)
-        if released:
-            self.settler.settle(cause, released, depths.keys(), progress)
+        resumed = self.ledger.resumable(request_id)
+        if resumed:
+            self.settler.settle(cause, resumed, depths.keys(), progress)
         return closed and self._enumerable(request_id, list(depths))
 
     def _enumerable(self, request_id: str, identities: list[str]) -> bool:
@@ -287,7 +279,7 @@ class Deletions:
             for failed in rows[0].texts("failed")
         ]
         if entries:
-            self.database.write("create_exceptions", rows=entries)
+            self.database.transact(lambda statements: enter_exceptions(statements, entries))
 
     def _receipt(self, view: RequestView, state: DeletionState, now: int) -> bytes:
         return build_receipt(
@@ -322,7 +314,3 @@ def terminal_state(view: RequestView) -> DeletionState | None:
     if view.counts[DerivativeOutcome.RETAINED_UNDER_EXCEPTION]:
         return DeletionState.COMPLETED_WITH_EXCEPTIONS
     return DeletionState.COMPLETED
-
-
-def _key_reused() -> Conflict:
-    return Conflict("this idempotency key was used for another request", code=ReasonCode.IDEMPOTENCY_KEY_REUSED)

@@ -10,8 +10,9 @@ from graph.access import Caller
 from graph.clock import Clock, instant_from_text
 from graph.database.database import Database
 from graph.database.rows import Row
+from graph.deletion.idempotency import result_under_key
 from graph.deletion.model import ExceptionPage, ExceptionView, HoldInput, HoldView
-from graph.errors import Conflict, InvalidInput, NotAuthorized, NotFound
+from graph.errors import InvalidInput, NotAuthorized, NotFound
 from graph.ids import IdentityKeys, Ids
 from graph.policy.model import Policy
 from graph.vocabulary import ReasonCode, Role
@@ -41,7 +42,7 @@ class Holds:
         """
         caller.demand(Role.PRIVACY)
         fingerprint = self.keys.fingerprint(caller.tenant_id, hold.model_dump_json(by_alias=True).encode())
-        placed = self._placed(caller, idempotency_key, fingerprint)
+        placed = result_under_key(self.database, caller.tenant_id, idempotency_key, fingerprint)
         if placed is not None:
             return self.view(placed, caller)
         exception = self.policy.exception_type(hold.exception_type)
@@ -60,7 +61,7 @@ class Holds:
             at=self.clock.now(),
         )
         if not rows:
-            self._placed(caller, idempotency_key, fingerprint)
+            result_under_key(self.database, caller.tenant_id, idempotency_key, fingerprint)
             raise NotFound("one of these records is not there", code=ReasonCode.NOT_FOUND)
         return self.view(rows[0].text("holdId"), caller)
 
@@ -128,12 +129,6 @@ class Holds:
             "placedAt": now,
             "placedBy": self.keys.lookup(caller.tenant_id, "principalId", caller.principal_id),
         }
-
-    def _placed(self, caller: Caller, key: str, fingerprint: str) -> str | None:
-        rows = self.database.read("get_idempotency_key", tenantId=caller.tenant_id, key=key)
-        if rows and rows[0].text("fingerprint") != fingerprint:
-            raise Conflict("this idempotency key was used for another request", code=ReasonCode.IDEMPOTENCY_KEY_REUSED)
-        return rows[0].text_or_none("result") if rows else None
 
 
 def _hold(stored: Mapping[str, object], record_ids: list[str]) -> HoldView:

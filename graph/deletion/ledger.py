@@ -114,9 +114,9 @@ class Ledger:
             missing.extend(by_outcome[missed] for missed in rows[0].texts("missing"))
         return missing
 
-    def releasable(self, request_id: str) -> list[Affected]:
-        """Nodes that were retained under a hold and are held no longer."""
-        nodes = self.database.read("list_outcomes_releasable", requestId=request_id)[0].rows("nodes")
+    def resumable(self, request_id: str) -> list[Affected]:
+        """Nodes whose outcome in the graph is not the last word: held no longer, or found to be otherwise."""
+        nodes = self.database.read("list_outcomes_resumable", requestId=request_id)[0].rows("nodes")
         return [Affected(node.text("identity"), node.number("depth")) for node in nodes]
 
     def not_enumerable(self, identities: Sequence[str]) -> int:

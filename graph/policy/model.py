@@ -342,20 +342,6 @@ class Policy:
             raise PolicyInvalid("the policy knows no such owner", code=ReasonCode.POLICY_INVALID)
         return self.owners[owner_id]
 
-    def retention(self, name: str) -> RetentionClass:
-        """The retention class of that name (ENV-14).
-
-        Raises:
-            InvalidInput: no such class (`ENVELOPE_INCOMPLETE`).
-        """
-        if name not in self.retention_classes:
-            raise InvalidInput(
-                "the policy knows no such retention class",
-                code=ReasonCode.ENVELOPE_INCOMPLETE,
-                details={"field": "retentionClass"},
-            )
-        return self.retention_classes[name]
-
     def store(self, store_id: str) -> StorePolicy:
         """The inventory row of a store.
 

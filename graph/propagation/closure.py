@@ -54,10 +54,15 @@ def fence_closure(
         fresh = sorted(item.identity for item in found if item.identity not in fenced)
         if not fresh:
             return found, True
-        for chunk in chunks(fresh, FENCE_ROWS):
-            database.write("mark_fenced", identities=chunk, requestId=request_id)
+        fence(database, request_id, fresh)
         fenced.update(fresh)
     return discover(database, roots, edge_types), False
+
+
+def fence(database: Database, request_id: str, identities: Sequence[str]) -> None:
+    """Mark records so that nothing can be registered on them any more, in ascending order and bounded batches."""
+    for chunk in chunks(sorted(identities), FENCE_ROWS):
+        database.write("mark_fenced", identities=chunk, requestId=request_id)
 
 
 def chunks(items: Sequence[T], size: int) -> Iterator[list[T]]:

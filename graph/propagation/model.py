@@ -31,10 +31,12 @@ class Ground:
 
 @dataclass(frozen=True)
 class Facts:
-    """Everything that decides about one affected node."""
+    """Everything that decides about one affected node. `is_whole` is a tombstone with its four properties and no more."""
 
     identity: str
     is_tombstone: bool
+    is_whole: bool
+    has_content: bool
     kind: str
     state: str
     outcome: str | None
@@ -66,6 +68,8 @@ def facts_from_row(row: Row) -> Facts:
     return Facts(
         identity=row.text("identity"),
         is_tombstone=is_tombstone,
+        is_whole=row.truth("isWhole"),
+        has_content=row.truth("hasContent"),
         kind="" if is_tombstone else row.text("kind"),
         state="" if is_tombstone else row.text("state"),
         outcome=row.text_or_none("outcome"),

@@ -32,8 +32,10 @@ def decide(facts: Facts, policy: Policy, *, depth: int, affected: Collection[str
         now: the present instant, for review dates.
     """
     if facts.is_tombstone:
+        # One that somebody wrote to past this service is made a tombstone again.
+        change = "none" if facts.is_whole else "delete"
         return Decision(
-            "none", DerivativeOutcome.DELETED, "deletion/tombstone", OutcomeBasis.SETTLED_BY_ANOTHER_REQUEST
+            change, DerivativeOutcome.DELETED, "deletion/tombstone", OutcomeBasis.SETTLED_BY_ANOTHER_REQUEST
         )
     if facts.holds:
         ground = min(facts.holds, key=lambda hold: (hold.review_at, hold.authority))
@@ -50,7 +52,7 @@ def decide(facts: Facts, policy: Policy, *, depth: int, affected: Collection[str
     rule = policy.deletion_rule(facts.kind, supported=supported)
     if rule.action is PropagationAction.DELETE:
         return Decision("delete", DerivativeOutcome.DELETED, rule.rule_id, OutcomeBasis.SETTLED_BY_THIS_REQUEST)
-    if facts.state == RecordState.INVALIDATED:
+    if facts.state == RecordState.INVALIDATED and not facts.has_content:
         return Decision("none", DerivativeOutcome.INVALIDATED, rule.rule_id, OutcomeBasis.SETTLED_BY_ANOTHER_REQUEST)
     return Decision("invalidate", DerivativeOutcome.INVALIDATED, rule.rule_id, OutcomeBasis.SETTLED_BY_THIS_REQUEST)
 

@@ -89,15 +89,14 @@ class Settler:
             settlement = self._settlement(cause, facts, depths[facts.identity], reached)
             if facts.outcome is None:
                 fresh.append(settlement)
-            elif facts.outcome == DerivativeOutcome.RETAINED_UNDER_EXCEPTION and settlement.ground_id != facts.ground:
+            elif _is_open(facts, settlement):
                 resumed.append(settlement)
         if fresh:
             statements.run("create_outcomes", requestId=cause.request_id, rows=[item.row for item in fresh])
         if resumed:
             statements.run("mark_outcomes_resumed", rows=[item.row for item in resumed])
         entries = [entry for item in [*fresh, *resumed] for entry in item.exceptions]
-        if entries:
-            statements.run("create_exceptions", rows=entries)
+        enter_exceptions(statements, entries)
         return len(fresh) + len(resumed)
 
     def _settlement(self, cause: Cause, facts: Facts, depth: int, reached: Collection[str]) -> _Settlement:
@@ -172,6 +171,12 @@ class _Settlement:
     exceptions: list[dict[str, object]]
 
 
+def _is_open(facts: Facts, settlement: _Settlement) -> bool:
+    """Whether an outcome that is there is not the last word: its ground has changed, or it was found to be otherwise."""
+    retained = facts.outcome == DerivativeOutcome.RETAINED_UNDER_EXCEPTION
+    return (retained and settlement.ground_id != facts.ground) or facts.outcome == DerivativeOutcome.FAILED
+
+
 def outcome_id(request_id: str, identity: str, store: str) -> str:
     """The id of the one outcome of a request, identity and store."""
     return derived_id("outcome", request_id, identity, store)
@@ -218,6 +223,12 @@ def _owned(store: StorePolicy, now: int) -> dict[str, object]:
 
 def _excepted(entry: dict[str, object]) -> bool:
     return entry.get("outcome") in {DerivativeOutcome.RETAINED_UNDER_EXCEPTION, DerivativeOutcome.FAILED}
+
+
+def enter_exceptions(statements: Statements, entries: Sequence[dict[str, object]]) -> None:
+    """Enter rows of `exception_entry` in the ledger; entering one again brings it up to date."""
+    if entries:
+        statements.run("create_exceptions", rows=list(entries))
 
 
 def exception_entry(

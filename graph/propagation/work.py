@@ -16,7 +16,7 @@ from graph.database.database import Database, Statements
 from graph.database.rows import Row
 from graph.ids import Ids
 from graph.policy.model import Policy, StorePolicy
-from graph.propagation.settle import exception_entry
+from graph.propagation.settle import enter_exceptions, exception_entry
 from graph.vocabulary import DerivativeOutcome, OutcomeBasis, OutcomeState, ReasonCode, VerificationLevel
 
 DUE_ROWS: Final = 100
@@ -34,7 +34,7 @@ class Lease:
 
 @dataclass(frozen=True)
 class DueOutcome:
-    """An outcome to attempt: where the copies are, and how often it was attempted before."""
+    """An outcome to attempt, and how often it was attempted before."""
 
     outcome_id: str
     request_id: str
@@ -42,7 +42,15 @@ class DueOutcome:
     identity: str
     attempts: int
     deadline_at: int
+
+
+@dataclass(frozen=True)
+class Attempt:
+    """An attempt that was written down: where the copies are, and how many attempts at them began before it."""
+
+    attempt_id: str
     locators: tuple[str, ...]
+    attempts_before: int
 
 
 @dataclass(frozen=True)
@@ -139,20 +147,22 @@ class Work:
         )
         return [_due(row) for row in rows[0].rows("due")]
 
-    def begin(self, lease: Lease, due: DueOutcome) -> str | None:
+    def begin(self, lease: Lease, due: DueOutcome) -> Attempt | None:
         """Write an attempt down before its effect; none where the lease is lost or the outcome is settled."""
         attempt_id = self.ids.new()
         rows = self.database.write(
             "create_attempt", **_of(lease), outcomeId=due.outcome_id, attemptId=attempt_id, now=self.clock.now()
         )
-        return attempt_id if rows[0].number("begun") else None
+        if not rows:
+            return None
+        return Attempt(attempt_id, tuple(rows[0].texts("locators")), rows[0].number("attemptsBefore"))
 
-    def complete(self, lease: Lease, due: DueOutcome, attempt_id: str, verdict: Verdict) -> bool:
+    def complete(self, lease: Lease, due: DueOutcome, attempt: Attempt, verdict: Verdict) -> bool:
         """Write down what an attempt came to; false where the lease was lost and nothing was written."""
-        return self.database.transact(lambda statements: self._complete(statements, lease, due, attempt_id, verdict))
+        return self.database.transact(lambda statements: self._complete(statements, lease, due, attempt, verdict))
 
     def _complete(
-        self, statements: Statements, lease: Lease, due: DueOutcome, attempt_id: str, verdict: Verdict
+        self, statements: Statements, lease: Lease, due: DueOutcome, attempt: Attempt, verdict: Verdict
     ) -> bool:
         now, store = self.clock.now(), self.policy.store(lease.store_id)
         settled = verdict.outcome is not DerivativeOutcome.FAILED
@@ -161,7 +171,7 @@ class Work:
             "mark_attempt_done",
             **_of(lease),
             outcomeId=due.outcome_id,
-            attemptId=attempt_id,
+            attemptId=attempt.attempt_id,
             now=now,
             result={"outcome": verdict.outcome, "basis": verdict.basis, "reason": verdict.reason},
             changes=changes,
@@ -171,7 +181,7 @@ class Work:
         if not rows[0].number("done"):
             return False
         if changes["state"] == OutcomeState.OWNED:
-            statements.run("create_exceptions", rows=[self._entry(due, store, changes, now)])
+            enter_exceptions(statements, [self._entry(due, store, changes, now)])
         return True
 
     def _entry(self, due: DueOutcome, store: StorePolicy, changes: dict[str, object], now: int) -> dict[str, object]:
@@ -199,7 +209,6 @@ def _due(row: Row) -> DueOutcome:
         identity=row.text("identity"),
         attempts=row.number("attempts"),
         deadline_at=row.number("deadlineAt"),
-        locators=tuple(row.texts("locators")),
     )
 
 

@@ -19,7 +19,8 @@ from graph.errors import Blocked, Conflict, Oversized, Refused
 from graph.ids import IdentityKeys, Ids
 from graph.policy.model import Policy
 from graph.records.draft import Drafter, completed
-from graph.records.model import Draft, Known, RegisterResult, RegisterStatus, known_from_row
+from graph.records.lookup import known_among
+from graph.records.model import Draft, Known, RegisterResult, RegisterStatus
 from graph.records.rules import cycle_among, links_checked
 from graph.vocabulary import ReasonCode, RecordState, Role
 
@@ -95,8 +96,7 @@ class Registrar:
 
     def _known(self, drafts: Iterable[Draft]) -> dict[str, Known]:
         wanted = {draft.identity for draft in drafts}.union(*(draft.touches for draft in drafts))
-        rows = self.database.read("list_identities", identities=sorted(wanted))
-        return {known.identity: known for known in map(known_from_row, rows[0].rows("known"))}
+        return known_among(self.database, wanted)
 
     def _is_ready(
         self, draft: Draft, known: Mapping[str, Known], caller: Caller, verdicts: dict[int, RegisterResult]

@@ -6,7 +6,8 @@ from graph.access import Caller
 from graph.database.database import Database
 from graph.errors import Blocked, Conflict, InvalidInput, NotFound
 from graph.policy.model import Policy
-from graph.records.model import Known, known_from_row
+from graph.records.lookup import known_among
+from graph.records.model import Known
 from graph.vocabulary import RELATION_EDGES, EdgeType, ReasonCode, RecordState, Role
 
 
@@ -49,8 +50,7 @@ def relate(database: Database, policy: Policy, caller: Caller, identity: str, ed
 
 
 def _ends(database: Database, caller: Caller, *identities: str) -> list[Known]:
-    rows = database.read("list_identities", identities=sorted(set(identities)))
-    known = {item.identity: item for item in map(known_from_row, rows[0].rows("known"))}
+    known = known_among(database, identities)
     ends: list[Known] = []
     for identity in identities:
         end = known.get(identity)

@@ -71,6 +71,7 @@ _ERROR_BY_VERDICT: Final[Mapping[ReasonCode, type[errors.Refused]]] = {
 _BARE_CODES: Final = frozenset({ReasonCode.NOT_FOUND, ReasonCode.REQUESTER_UNAUTHORIZED})
 _CODE_BY_STATUS: Final[Mapping[int, ReasonCode]] = {
     HTTPStatus.NOT_FOUND: ReasonCode.NOT_FOUND,
+    HTTPStatus.METHOD_NOT_ALLOWED: ReasonCode.METHOD_NOT_ALLOWED,
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: ReasonCode.LIMIT_EXCEEDED,
 }
 _DETAIL_BY_STATUS: Final[Mapping[int, str]] = {
@@ -163,7 +164,7 @@ def error_response(error: errors.SequelaError) -> JSONResponse:
     """The answer to an error of the domain."""
     nearest = next(known for known in type(error).__mro__ if known in STATUS_BY_ERROR)
     status = STATUS_BY_ERROR[nearest]
-    code = error.code or _CODE_WHERE_NONE.get(nearest, ReasonCode.SERVICE_UNAVAILABLE)
+    code = error.code or _CODE_WHERE_NONE.get(nearest, ReasonCode.INTERNAL_FAULT)
     if status is HTTPStatus.INTERNAL_SERVER_ERROR:
         # Messages of these name parts of the service, which are no caller's business.
         return problem_response(status, code, _INTERNAL_DETAIL)
@@ -178,7 +179,7 @@ def error_response(error: errors.SequelaError) -> JSONResponse:
 
 def unexpected_response() -> JSONResponse:
     """The answer to an exception that nobody foresaw: it tells nothing of it."""
-    return problem_response(HTTPStatus.INTERNAL_SERVER_ERROR, ReasonCode.SERVICE_UNAVAILABLE, _INTERNAL_DETAIL)
+    return problem_response(HTTPStatus.INTERNAL_SERVER_ERROR, ReasonCode.INTERNAL_FAULT, _INTERNAL_DETAIL)
 
 
 def verdict_error(result: RegisterResult) -> errors.Refused:

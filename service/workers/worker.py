@@ -79,12 +79,12 @@ class Worker:
         return attempted
 
     def _attempt(self, lease: Lease, due: DueOutcome, connector: Connector) -> bool:
-        attempt_id = self.work.begin(lease, due)
-        if attempt_id is None:
+        attempt = self.work.begin(lease, due)
+        if attempt is None:
             return False
-        answers = [self._answer(connector, locator) for locator in due.locators]
-        verdict = judge(answers, attempts_before=due.attempts)
-        return self.work.complete(lease, due, attempt_id, verdict)
+        answers = [self._answer(connector, locator) for locator in attempt.locators]
+        verdict = judge(answers, attempts_before=attempt.attempts_before)
+        return self.work.complete(lease, due, attempt, verdict)
 
     def _answer(self, connector: Connector, locator: str) -> Answer:
         try:

@@ -155,11 +155,11 @@ def test_a_body_is_taken_up_to_its_limit_and_refused_beyond(api):
 MISSING = [
     ("GET", "/", 404, "NOT_FOUND"),
     ("GET", f"/{CANARY}", 404, "NOT_FOUND"),
-    ("GET", "/v1/records", 405, "MALFORMED_INPUT"),
-    ("DELETE", "/v1/records/x", 405, "MALFORMED_INPUT"),
-    ("PUT", "/v1/deletions", 405, "MALFORMED_INPUT"),
-    ("OPTIONS", "/v1/deletions", 405, "MALFORMED_INPUT"),
-    ("POST", "/health/live", 405, "MALFORMED_INPUT"),
+    ("GET", "/v1/records", 405, "METHOD_NOT_ALLOWED"),
+    ("DELETE", "/v1/records/x", 405, "METHOD_NOT_ALLOWED"),
+    ("PUT", "/v1/deletions", 405, "METHOD_NOT_ALLOWED"),
+    ("OPTIONS", "/v1/deletions", 405, "METHOD_NOT_ALLOWED"),
+    ("POST", "/health/live", 405, "METHOD_NOT_ALLOWED"),
     ("GET", "/v1/records/x/", 404, "NOT_FOUND"),
 ]
 
@@ -185,7 +185,7 @@ def test_an_exception_that_nobody_foresaw_tells_nothing(api, application, log_li
         "MATCH (n:Identity {identity: $id}) SET n.observedAt = $broken", id=identity, broken=CANARY
     )
     response = api.get(f"/v1/records/{identity}", q=CANARY)
-    assert (response.status_code, response.json()["code"]) == (500, "SERVICE_UNAVAILABLE")
+    assert (response.status_code, response.json()["code"]) == (500, "INTERNAL_FAULT")
     assert CANARY not in response.text
     line = log_lines()[-1]
     assert (line["level"], line["exception"]) == ("error", "TypeError")

@@ -172,11 +172,11 @@ def _tampered(application: Application, caller: Caller, tamper: str) -> tuple[st
 
 
 TAMPERINGS = {
-    "content on the tombstone": "MATCH (n {identity: $root}) SET n.content = 'Old-Text-Again'",
-    "a record again": "MATCH (n {identity: $root}) SET n:Record, n.content = 'Old-Text-Again' REMOVE n:Tombstone",
-    "both labels": "MATCH (n {identity: $root}) SET n:Record",
-    "content in the shell": "MATCH (n {identity: $shell}) SET n.content = 'Old-Text-Again'",
-    "the shell serves": "MATCH (n {identity: $shell}) SET n.state = 'active'",
+    "content on the tombstone": "MATCH (n:Identity {identity: $root}) SET n.content = 'Old-Text-Again'",
+    "a record again": "MATCH (n:Identity {identity: $root}) SET n:Record, n.content = 'Old-Text-Again' REMOVE n:Tombstone",
+    "both labels": "MATCH (n:Identity {identity: $root}) SET n:Record",
+    "content in the shell": "MATCH (n:Identity {identity: $shell}) SET n.content = 'Old-Text-Again'",
+    "the shell serves": "MATCH (n:Identity {identity: $shell}) SET n.state = 'active'",
 }
 
 

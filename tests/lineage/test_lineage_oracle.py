@@ -168,14 +168,22 @@ def test_a_chain_of_a_thousand_has_no_cut_off(lineage, graphs, caller):
     assert lineage.walk(caller, "c-1000", direction=Direction.UPSTREAM).receipt.depth_deepest == 1_000
 
 
+@pytest.mark.parametrize("direction", [Direction.DOWNSTREAM, Direction.UPSTREAM])
 @pytest.mark.parametrize("depth", [0, 1, 2, 3])
-def test_a_depth_limit_cuts_exactly_there_and_says_so(lineage, graphs, caller, depth):
-    drawn = [random_graph(number) for number in range(40)]
+def test_a_depth_limit_cuts_exactly_there_and_says_so(lineage, graphs, caller, depth, direction):
+    drawn = [random_graph(number) for number in range(30)]
     load(graphs, drawn)
+    downstream = direction is Direction.DOWNSTREAM
     for graph in drawn:
-        found, _ = expected(graph, {edge.value for edge in FOLLOWED}, downstream=True, include_deleted=False)
-        asked = {"direction": Direction.DOWNSTREAM, "edge_types": FOLLOWED, "depth_max": depth}
+        found, _ = expected(graph, {edge.value for edge in FOLLOWED}, downstream=downstream, include_deleted=False)
+        asked = {"direction": direction, "edge_types": FOLLOWED, "depth_max": depth}
         page = lineage.walk(caller, graph.root, **asked)
         assert {item.identity: item.depth for item in page.items} == {n: d for n, d in found.items() if d <= depth}
         assert (page.receipt.limits_met == ("depth_max",)) == any(d > depth for d in found.values())
         assert lineage.counts(caller, graph.root, **asked).total == len(page.items)
+        reached = {graph.root: 0} | found
+        assert page.receipt.edges_visited == sum(
+            reached.get(source if downstream else derivative, depth) < depth
+            and (derivative if downstream else source) in reached
+            for derivative, _, source in graph.edges
+        )

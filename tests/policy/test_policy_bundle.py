@@ -315,7 +315,6 @@ def test_what_the_policy_does_not_know_is_refused_with_a_code(shipped):
         (lambda: shipped.eligibility("ghost"), InvalidInput, ReasonCode.UNKNOWN_KIND),
         (lambda: shipped.store("ghost"), InvalidInput, ReasonCode.STORE_UNREGISTERED),
         (lambda: shipped.retry_for("ghost"), InvalidInput, ReasonCode.STORE_UNREGISTERED),
-        (lambda: shipped.retention("ghost"), InvalidInput, ReasonCode.ENVELOPE_INCOMPLETE),
         (lambda: shipped.owner("ghost"), PolicyInvalid, ReasonCode.POLICY_INVALID),
         (lambda: shipped.exception_type("ghost"), NotAuthorized, ReasonCode.EXCEPTION_NOT_AUTHORIZED),
     ):
@@ -326,7 +325,7 @@ def test_what_the_policy_does_not_know_is_refused_with_a_code(shipped):
 
 def test_what_the_policy_knows_is_found(shipped):
     assert shipped.kind("summary").owner_id == "engineering-owner"
-    assert shipped.retention("backup_term").days == 35
+    assert shipped.retention_classes["backup_term"].days == 35
     assert shipped.owner("privacy-owner").queue == "privacy-requests"
     assert shipped.exception_type("legal_hold").review_days == 90
     assert "maintenance" in shipped.purposes

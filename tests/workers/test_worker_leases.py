@@ -38,7 +38,7 @@ def _due(application: Application, caller: Caller) -> tuple[str, Lease, DueOutco
     for shard in range(application.settings.shards):
         lease = application.work.claim("files", shard, "worker-1")
         assert lease is not None
-        for due in application.work.due(lease):
+        for due in application.work.due(lease.store_id, lease.shard):
             return request_id, lease, due
     raise AssertionError("nothing is due")
 

@@ -94,7 +94,7 @@ def _claimed(application: Application):
     for shard in range(application.settings.shards):
         lease = application.work.claim("files", shard, "worker-1")
         assert lease is not None
-        due = application.work.due(lease)
+        due = application.work.due(lease.store_id, lease.shard)
         if due:
             return due, lease
     raise AssertionError("nothing is due")

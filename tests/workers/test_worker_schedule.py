@@ -187,7 +187,7 @@ def _succeed_and_die(application: Application) -> None:
     for shard in range(application.settings.shards):
         lease = ledger.claim("files", shard, "worker-1")
         assert lease is not None
-        for due in ledger.due(lease):
+        for due in ledger.due(lease.store_id, lease.shard):
             attempt_id = ledger.begin(lease, due)
             assert attempt_id is not None
             claim = files_of(application).delete(due.locators[0])
