@@ -81,7 +81,7 @@ class IdentityKeys:
 
     def identity(self, tenant_id: str, name: str, *, scope: str = "") -> Identity:
         """The identity of a name in a tenant; `scope` keeps the names of separate collections apart."""
-        digest = self._digest(tenant_id, "identity", scope, name_checked(name))
+        digest = self._digest(tenant_id, "identity", name_checked(scope) if scope else "", name_checked(name))
         return Identity(str(_uuid8(digest)))
 
     def lookup(self, tenant_id: str, field: str, value: str) -> str:

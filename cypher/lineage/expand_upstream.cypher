@@ -33,11 +33,20 @@ CALL (root) {
   WITH reached, min(length(p)) AS depth
   RETURN collect({node: reached, depth: depth}) AS walked
 }
-CALL (root, walked) {
-  // Edges of the walk, and whether it goes on into something hidden: each neighbour is judged once, not once an edge.
-  UNWIND [{node: root, depth: 0}] + walked AS one
+WITH root, walked,
+  [{node: root, depth: 0}] + [one IN walked WHERE one.depth <= $depthMax AND one.node <> root] AS found
+CALL (found) {
+  UNWIND found AS one
   WITH one.node AS node, one.depth AS depth
-  WHERE depth <= $depthMax AND (node <> root OR depth = 0)
+  MATCH (node)-[step]->(m:Identity)
+  WHERE type(step) IN $edgeTypes AND (m:Record OR $includeDeleted)
+  WITH m, sum(CASE WHEN depth < $depthMax THEN 1 ELSE 0 END) AS steps
+  RETURN sum(steps) AS drawn, count(m) AS neighbours
+}
+// Everything next to what was found was walked to, unless it is hidden; only then is it looked at one by one.
+CALL (found, walked, neighbours) {
+  UNWIND CASE WHEN neighbours > size(walked) THEN found ELSE [] END AS one
+  WITH one.node AS node, one.depth AS depth
   MATCH (node)-[step]->(m:Identity)
   WHERE type(step) IN $edgeTypes AND (m:Record OR $includeDeleted)
   WITH m, sum(CASE WHEN depth < $depthMax THEN 1 ELSE 0 END) AS steps
@@ -49,9 +58,8 @@ CALL (root, walked) {
       ELSE m.tenantId IN $tenants AND m.state IN $states AND $purpose IN m.purposes
         AND any(grant IN $grants WHERE grant IN m.permissions)
     END AS shown
-  RETURN
-    sum(CASE WHEN shown THEN steps ELSE 0 END) AS edges,
-    count(CASE WHEN shown THEN null ELSE 1 END) > 0 AS withheld
+  WHERE shown IS NULL OR NOT shown
+  RETURN count(*) > 0 AS withheld, sum(steps) AS hidden
 }
 CALL (root, walked) {
   UNWIND walked AS one
@@ -61,4 +69,4 @@ CALL (root, walked) {
     collect(CASE WHEN $listed AND depth <= $depthMax THEN node.identity ELSE null END) AS identities
   RETURN collect({depth: depth, kind: kind, total: total, identities: identities}) AS groups
 }
-RETURN edges, withheld, any(one IN walked WHERE one.node = root) AS cycle, groups
+RETURN drawn - hidden AS edges, withheld, any(one IN walked WHERE one.node = root) AS cycle, groups

@@ -10,6 +10,10 @@ MATCH (n:Identity {identity: wanted})
 RETURN collect({
   identity: n.identity,
   isTombstone: n:Tombstone,
+  deletedBy: CASE WHEN n:Tombstone THEN COLLECT {
+    MATCH (n)<-[:OUTCOME_FOR]-(:Outcome)<-[:HAS_OUTCOME]-(q:Request)
+    RETURN DISTINCT q.tenantId
+  } ELSE [] END,
   fenced: n.fence IS NOT NULL,
   tenantId: n.tenantId,
   class: n.class,

@@ -6,12 +6,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Final
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from graph.database.rows import Row
+from graph.ids import name_checked
 from graph.vocabulary import DELETION_STATES_COMPLETE, DeletionState, TombstoneReason
 
 SUBJECT_MAX: Final = 10_000
+
+
+def _text_checked(text: str) -> str:
+    if text:
+        name_checked(text)
+    return text
+
+
+# Text that goes into keyed hashes: NUL and lone surrogates are refused where they come in.
+Text = Annotated[str, AfterValidator(_text_checked)]
 
 
 class _Model(BaseModel):
@@ -21,18 +32,18 @@ class _Model(BaseModel):
 class NameInput(_Model):
     """A producer's own name for a record, in the scope that it was registered under."""
 
-    name: str
-    scope: Annotated[str, Field(max_length=512)] = ""
+    name: Text
+    scope: Annotated[Text, Field(max_length=512)] = ""
 
 
 class SubjectInput(_Model):
     """What is to be deleted, stated exactly: ids, names, or everything of a person or a source of the named kinds."""
 
-    record_ids: Annotated[list[str] | None, Field(alias="recordIds", min_length=1, max_length=SUBJECT_MAX)] = None
+    record_ids: Annotated[list[Text] | None, Field(alias="recordIds", min_length=1, max_length=SUBJECT_MAX)] = None
     names: Annotated[list[NameInput] | None, Field(min_length=1, max_length=SUBJECT_MAX)] = None
-    principal_id: Annotated[str | None, Field(alias="principalId", min_length=1)] = None
-    source_id: Annotated[str | None, Field(alias="sourceId", min_length=1)] = None
-    kinds: Annotated[list[str] | None, Field(min_length=1, max_length=64)] = None
+    principal_id: Annotated[Text | None, Field(alias="principalId", min_length=1)] = None
+    source_id: Annotated[Text | None, Field(alias="sourceId", min_length=1)] = None
+    kinds: Annotated[list[Text] | None, Field(min_length=1, max_length=64)] = None
 
 
 class DeletionInput(_Model):
@@ -46,12 +57,12 @@ class DeletionInput(_Model):
 class HoldInput(_Model):
     """A hold on records: on whose authority, until when it is reviewed, and whom to ask. `reviewAt` is RFC 3339."""
 
-    record_ids: Annotated[list[str], Field(alias="recordIds", min_length=1, max_length=SUBJECT_MAX)]
-    exception_type: Annotated[str, Field(alias="exceptionType", max_length=64)]
-    authority: Annotated[str, Field(max_length=512)]
-    policy_ref: Annotated[str, Field(alias="policyRef", max_length=512)]
-    contact: Annotated[str, Field(max_length=512)]
-    review_at: Annotated[str, Field(alias="reviewAt", max_length=64)]
+    record_ids: Annotated[list[Text], Field(alias="recordIds", min_length=1, max_length=SUBJECT_MAX)]
+    exception_type: Annotated[Text, Field(alias="exceptionType", max_length=64)]
+    authority: Annotated[Text, Field(max_length=512)]
+    policy_ref: Annotated[Text, Field(alias="policyRef", max_length=512)]
+    contact: Annotated[Text, Field(max_length=512)]
+    review_at: Annotated[Text, Field(alias="reviewAt", max_length=64)]
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import cast
@@ -68,7 +68,7 @@ class Draft:
 
 @dataclass(frozen=True)
 class Known:
-    """What the graph knows of one identity."""
+    """What the graph knows of one identity. `deleted_by` are the tenants whose requests account for a tombstone."""
 
     identity: str
     is_tombstone: bool
@@ -82,6 +82,11 @@ class Known:
     observed_at: int | None = None
     expires_at: int | None = None
     envelope: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
+    deleted_by: frozenset[str] = frozenset()
+
+    def is_known_to(self, tenants: Collection[str]) -> bool:
+        """Whether somebody of these tenants may learn that this identity is, or was, there."""
+        return not self.deleted_by.isdisjoint(tenants) if self.is_tombstone else self.tenant_id in tenants
 
     @property
     def version(self) -> int:
@@ -99,7 +104,7 @@ class Known:
 def known_from_row(row: Row) -> Known:
     """Read what the graph says of an identity; what somebody removed in the database itself is blank (ENV-01)."""
     if row.truth("isTombstone"):
-        return Known(row.text("identity"), is_tombstone=True)
+        return Known(row.text("identity"), is_tombstone=True, deleted_by=_texts(row, "deletedBy"))
     return Known(
         identity=row.text("identity"),
         is_tombstone=False,

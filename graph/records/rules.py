@@ -191,13 +191,11 @@ def links_checked(draft: Draft, known: Mapping[str, Known], policy: Policy, tena
 def _source_of(known: Mapping[str, Known], identity: str, tenants: frozenset[str]) -> Known:
     source = known.get(identity)
     details = {"sourceId": identity}
-    if source is None:
+    if source is None or not source.is_known_to(tenants):
+        # What is foreign, deleted or not, and what is missing look alike to whoever may not know of it.
         raise NotFound("a source is not there", code=ReasonCode.SOURCE_NOT_FOUND, details=details)
     if source.is_tombstone:
         raise Blocked("a source was deleted", code=ReasonCode.TOMBSTONE_BLOCKED, details=details)
-    if source.tenant_id not in tenants:
-        # A foreign record and a missing one look alike to whoever may not know of it.
-        raise NotFound("a source is not there", code=ReasonCode.SOURCE_NOT_FOUND, details=details)
     if source.fenced:
         raise Blocked("a source is being deleted", code=ReasonCode.SOURCE_FENCED, details=details)
     if source.state == RecordState.QUARANTINED:

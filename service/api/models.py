@@ -10,7 +10,6 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, JsonValue
 from pydantic.alias_generators import to_camel
 
-from graph.ids import NAME_CHARACTERS_MAX
 from graph.records.model import RegisterResult, RegisterStatus
 from graph.records.read import RecordView
 from graph.vocabulary import RELATION_EDGES, EdgeType, ReasonCode
@@ -86,7 +85,7 @@ class RecordContent(Answer):
 class RecordName(Answer):
     """A producer's own name for a record, in the scope that it was registered under. Compared in NFC, else exactly."""
 
-    name: Annotated[str, Field(min_length=1, max_length=NAME_CHARACTERS_MAX, examples=["manual/4"])]
+    name: Annotated[str, Field(min_length=1, examples=["manual/4"])]
     scope: Annotated[str, Field(max_length=512)] = ""
 
 
@@ -96,14 +95,14 @@ class ResolvedName(Answer):
     record_id: RecordIdText
 
 
-class Relation(Answer):
+class RelationInput(Answer):
     """An edge between two records that exist. Derivation comes only with a derivative's own registration."""
 
     edge: Annotated[EdgeType, Field(description=", ".join(RELATION_EDGES), examples=["CONTRADICTS"])]
     target: RecordIdText
 
 
-class DrawnRelation(Relation):
+class DrawnRelation(RelationInput):
     """An edge that is there now."""
 
     record_id: RecordIdText

@@ -65,6 +65,7 @@ _ERROR_BY_VERDICT: Final[Mapping[ReasonCode, type[errors.Refused]]] = {
     ReasonCode.SOURCE_NOT_FOUND: errors.NotFound,
     ReasonCode.AUDIENCE_WIDENING: errors.NotAuthorized,
     ReasonCode.REQUESTER_UNAUTHORIZED: errors.NotAuthorized,
+    ReasonCode.AUTHORITY_CLAIM: errors.NotAuthorized,
     ReasonCode.LIMIT_EXCEEDED: errors.Oversized,
 }
 # Told with nothing else: any detail would say whether the thing exists.

@@ -18,7 +18,7 @@ from graph.envelope import RecordInput
 from graph.errors import Blocked, Conflict, NotFound, Oversized
 from graph.records.model import RegisterStatus
 from graph.records.read import TombstoneView, read_content, read_record
-from graph.records.relate import relate
+from graph.records.relate import Relation, relate
 from graph.vocabulary import ReasonCode
 from service.api.access import ApplicationHere, CallerHere, GatedRoute, GatedStreamRoute, IdempotencyKey
 from service.api.models import (
@@ -27,7 +27,7 @@ from service.api.models import (
     RecordContent,
     RecordName,
     Registration,
-    Relation,
+    RelationInput,
     ResolvedName,
 )
 from service.api.problems import problems, tombstone_response, verdict_error
@@ -144,13 +144,13 @@ def get_content(record_id: RecordId, application: ApplicationHere, caller: Calle
 @router.post("/v1/records/{record_id}/relations", responses=problems(NotFound, Conflict, Blocked))
 def draw_relation(
     record_id: RecordId,
-    relation: Relation,
+    relation: RelationInput,
     application: ApplicationHere,
     caller: CallerHere,
     _key: IdempotencyKey,
 ) -> DrawnRelation:
     """Join two records by a relation; drawing it again changes nothing."""
-    relate(application.database, application.policy, caller, record_id, relation.edge, relation.target)
+    relate(application.database, application.policy, caller, Relation(record_id, relation.edge, relation.target))
     return DrawnRelation(record_id=record_id, edge=relation.edge, target=relation.target)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Final
 
@@ -11,10 +11,9 @@ from pydantic.alias_generators import to_camel
 
 from graph.access import Caller
 from graph.envelope import NOT_APPLICABLE, OperationInput, RecordInput, SourceInput
-from graph.errors import Refused
 from graph.records.model import RegisterResult, RegisterStatus
 from graph.records.register import Registrar
-from graph.records.relate import relate
+from graph.records.relate import Relation, relate_all
 from graph.vocabulary import DerivationType, OperationType, ReasonCode, RecordClass, ReviewState, Role, Trust
 from service.formats.prov_model import ProvDocument
 from service.formats.prov_plan import Namer, PlannedRecord, PlannedRelation, plan_of
@@ -163,8 +162,8 @@ def import_prov_document(
         verdicts = registrar.register([_record(planned, caller.tenant_id, defaults) for planned in batch], caller)
         for planned, verdict in zip(batch, verdicts, strict=True):
             _count(planned, verdict, report)
-    for relation in plan.relations:
-        _join(relation, registrar, caller, report)
+    for start in range(0, len(plan.relations), _BATCH_ROWS):
+        _join(plan.relations[start : start + _BATCH_ROWS], registrar, caller, report)
     return report
 
 
@@ -215,12 +214,14 @@ def _count(planned: PlannedRecord, verdict: RegisterResult, report: ProvImportRe
         report.refuse(verdict.code, verdict.details, recordId=planned.identity, kind=planned.kind)
 
 
-def _join(relation: PlannedRelation, registrar: Registrar, caller: Caller, report: ProvImportReport) -> None:
-    try:
-        relate(registrar.database, registrar.policy, caller, relation.child, relation.edge, relation.parent)
-    except Refused as error:
+def _join(planned: Sequence[PlannedRelation], registrar: Registrar, caller: Caller, report: ProvImportReport) -> None:
+    relations = [Relation(relation.child, relation.edge, relation.parent) for relation in planned]
+    for relation, refusal in zip(
+        relations, relate_all(registrar.database, registrar.policy, caller, relations), strict=True
+    ):
+        if refusal is None:
+            report.relations_joined += 1
+            continue
         report.relations_refused += 1
-        ends = {"childId": relation.child, "parentId": relation.parent}
-        report.refuse(error.code, error.details, edge=relation.edge.value, **ends)
-    else:
-        report.relations_joined += 1
+        ends = {"childId": relation.identity, "parentId": relation.target}
+        report.refuse(refusal.code, refusal.details, edge=relation.edge.value, **ends)

@@ -14,7 +14,7 @@ from graph.database.checker import check
 from graph.database.database import ConstraintViolated
 from graph.errors import Blocked, NotFound
 from graph.records.read import TombstoneView, read_content, read_record
-from graph.records.relate import relate
+from graph.records.relate import Relation, relate
 from graph.vocabulary import EdgeType
 from service.bootstrap import Application
 from tests.conftest import START
@@ -131,7 +131,7 @@ def test_a_tombstone_has_no_successor_and_no_new_relation(application: Applicati
     assert (result.status, result.code) == ("refused", "TOMBSTONE_BLOCKED")
     for ends in ((r, other), (other, r)):
         with pytest.raises(Blocked) as refused:
-            relate(application.database, application.policy, caller, ends[0], EdgeType.CONTRADICTS, ends[1])
+            relate(application.database, application.policy, caller, Relation(ends[0], EdgeType.CONTRADICTS, ends[1]))
         assert refused.value.code == "TOMBSTONE_BLOCKED"
 
 

@@ -73,7 +73,7 @@ EMPTIED = {
     *("request", "run_state", "manual_passage", "inventory_observation", "compatibility_inference", "proposal"),
     *("approval", "effect", "verification", "summary", "evidence_packet", "conflict_report", "resolution", "handoff"),
     *("previous_run_note", "context_manifest", "user_preference", "cross_run_memory", "research_brief"),
-    *("receipt_record", "document", "dataset", "prov_entity", "prov_activity", "prov_agent", "prov_statement"),
+    *("receipt_record", "document", "dataset", "prov_entity", "prov_activity", "prov_agent"),
 }
 DERIVATIONS = {
     *("OBSERVED_FROM", "SUMMARIZED_FROM", "INFERRED_FROM", "EMBEDDED_FROM", "CACHED_FROM", "COMPACTED_FROM"),

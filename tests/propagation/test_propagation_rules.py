@@ -22,6 +22,8 @@ def _facts(**changes) -> Facts:
         **{
             "identity": "d",
             "is_tombstone": False,
+            "is_whole": True,
+            "has_content": False,
             "kind": "document",
             "state": "active",
             "outcome": None,

@@ -10,7 +10,7 @@ from graph.database.checker import check
 from graph.database.invariants import Invariant
 from graph.envelope import RecordInput
 from graph.errors import Blocked, Conflict, InvalidInput, NotAuthorized, NotFound
-from graph.records.relate import relate
+from graph.records.relate import Relation, relate
 from graph.vocabulary import CONTROL_EDGES, DERIVATION_EDGES, EdgeType, Role
 from tests.support.kinds import DERIVED, of_class, root
 from tests.support.records import OTHER_TENANT, derived, record, stated
@@ -198,7 +198,7 @@ def test_a_shared_source_may_be_derived_from_and_nothing_else(room, librarian):
 
 def draw(room, identity, edge, target):
     application = room.application
-    relate(application.database, application.policy, room.caller, identity, EdgeType(edge), target)
+    relate(application.database, application.policy, room.caller, Relation(identity, EdgeType(edge), target))
 
 
 def test_a_relation_is_drawn_once_between_records_that_are_there(room):
