@@ -31,25 +31,27 @@ CALL (root) {
           AND any(grant IN $grants WHERE grant IN n.permissions)
       END)
   WITH reached, min(length(p)) AS depth
-  RETURN collect({node: reached, depth: depth}) AS walked
+  WITH depth, reached.kind AS kind, reached = root AS isRoot, collect(reached) AS nodes
+  RETURN collect({depth: depth, kind: kind, isRoot: isRoot, nodes: nodes}) AS walked
 }
-WITH root, walked,
-  [{node: root, depth: 0}] + [one IN walked WHERE one.depth <= $depthMax AND one.node <> root] AS found
+WITH walked, [{depth: 0, nodes: [root]}] + [one IN walked WHERE one.depth <= $depthMax AND NOT one.isRoot] AS found
 CALL (found) {
   UNWIND found AS one
-  WITH one.node AS node, one.depth AS depth
+  WITH one.nodes AS nodes, CASE WHEN one.depth < $depthMax THEN 1 ELSE 0 END AS within
+  UNWIND nodes AS node
   MATCH (node)<-[step]-(m:Identity)
   WHERE type(step) IN $edgeTypes AND (m:Record OR $includeDeleted)
-  WITH m, sum(CASE WHEN depth < $depthMax THEN 1 ELSE 0 END) AS steps
+  WITH m, sum(within) AS steps
   RETURN sum(steps) AS drawn, count(m) AS neighbours
 }
 // Everything next to what was found was walked to, unless it is hidden; only then is it looked at one by one.
 CALL (found, walked, neighbours) {
-  UNWIND CASE WHEN neighbours > size(walked) THEN found ELSE [] END AS one
-  WITH one.node AS node, one.depth AS depth
+  UNWIND CASE WHEN neighbours > reduce(total = 0, one IN walked | total + size(one.nodes)) THEN found ELSE [] END AS one
+  WITH one.nodes AS nodes, CASE WHEN one.depth < $depthMax THEN 1 ELSE 0 END AS within
+  UNWIND nodes AS node
   MATCH (node)<-[step]-(m:Identity)
   WHERE type(step) IN $edgeTypes AND (m:Record OR $includeDeleted)
-  WITH m, sum(CASE WHEN depth < $depthMax THEN 1 ELSE 0 END) AS steps
+  WITH m, sum(within) AS steps
   WITH steps,
     CASE WHEN m:Tombstone
       THEN $includeDeleted AND EXISTS {
@@ -61,12 +63,9 @@ CALL (found, walked, neighbours) {
   WHERE shown IS NULL OR NOT shown
   RETURN count(*) > 0 AS withheld, sum(steps) AS hidden
 }
-CALL (root, walked) {
-  UNWIND walked AS one
-  WITH one.node AS node, one.depth AS depth
-  WHERE node <> root
-  WITH depth, node.kind AS kind, count(*) AS total,
-    collect(CASE WHEN $listed AND depth <= $depthMax THEN node.identity ELSE null END) AS identities
-  RETURN collect({depth: depth, kind: kind, total: total, identities: identities}) AS groups
-}
-RETURN drawn - hidden AS edges, withheld, any(one IN walked WHERE one.node = root) AS cycle, groups
+RETURN
+  drawn - hidden AS edges, withheld, any(one IN walked WHERE one.isRoot) AS cycle,
+  [one IN walked WHERE NOT one.isRoot | {
+    depth: one.depth, kind: one.kind, total: size(one.nodes),
+    identities: CASE WHEN $listed AND one.depth <= $depthMax THEN [node IN one.nodes | node.identity] ELSE [] END
+  }] AS groups

@@ -23,7 +23,7 @@ CALL (found) {
   UNWIND found AS n
   MATCH (n)-[step]->(m:Identity)
   WHERE type(step) IN $edgeTypes
-  WITH m, collect({identity: n.identity, edge: type(step)}) AS steps
+  WITH m, collect(n.identity) AS farther, collect(type(step)) AS edges
   WHERE
     CASE WHEN m:Tombstone
       THEN $includeDeleted AND EXISTS {
@@ -34,7 +34,7 @@ CALL (found) {
     END
   RETURN collect({
     identity: m.identity, isTombstone: m:Tombstone, tenantId: m.tenantId, state: m.state, purposes: m.purposes,
-    permissions: m.permissions, steps: steps
+    permissions: m.permissions, farther: farther, edges: edges
   }) AS nearer
 }
 CALL (found) {

@@ -15,10 +15,13 @@ from graph.vocabulary import DELETION_STATES_COMPLETE, DeletionState, TombstoneR
 SUBJECT_MAX: Final = 10_000
 
 
+def _name_checked(name: str) -> str:
+    name_checked(name)
+    return name
+
+
 def _text_checked(text: str) -> str:
-    if text:
-        name_checked(text)
-    return text
+    return _name_checked(text) if text else text
 
 
 # Text that goes into keyed hashes: NUL and lone surrogates are refused where they come in.
@@ -32,7 +35,7 @@ class _Model(BaseModel):
 class NameInput(_Model):
     """A producer's own name for a record, in the scope that it was registered under."""
 
-    name: Text
+    name: Annotated[str, AfterValidator(_name_checked)]
     scope: Annotated[Text, Field(max_length=512)] = ""
 
 

@@ -164,10 +164,9 @@ def _steps_nearer(reader: Reader, nearer: Iterable[Row], depths: Mapping[str, in
         identity = near.text("identity")
         if identity not in depths or not may_see(reader.caller, near, include_deleted=reader.include_deleted):
             continue
-        for step in near.rows("steps"):
-            farther = step.text("identity")
+        for farther, edge in zip(near.texts("farther"), near.texts("edges"), strict=True):
             if depths[farther] == depths[identity] + 1:
-                steps.setdefault(farther, []).append(Step(step.text("edge"), identity))
+                steps.setdefault(farther, []).append(Step(edge, identity))
     return steps
 
 
