@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import re
 import unicodedata
 import uuid
 from typing import Final, NewType, Protocol
@@ -28,6 +29,7 @@ RequestId = NewType("RequestId", str)
 
 NAME_CHARACTERS_MAX: Final = 4_096
 IDENTITY_KEY_BYTES: Final = 32
+_UNENCODABLE: Final = re.compile("[\0\ud800-\udfff]")
 
 
 class Ids(Protocol):
@@ -55,7 +57,7 @@ def name_checked(name: str) -> str:
     """
     if not name:
         raise InvalidInput("a name has at least one character", code=ReasonCode.MALFORMED_INPUT)
-    if "\0" in name or any("\ud800" <= character <= "\udfff" for character in name):
+    if _UNENCODABLE.search(name):
         raise InvalidInput("a name cannot hold NUL or a lone surrogate", code=ReasonCode.NAME_NOT_ENCODABLE)
     canonical = unicodedata.normalize("NFC", name)
     if len(canonical) > NAME_CHARACTERS_MAX:
