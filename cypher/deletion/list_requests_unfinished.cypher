@@ -1,5 +1,5 @@
 // name:    list_requests_unfinished
-// does:    Requests in the given states, oldest first.
+// does:    Requests in the given states that do not wait for their stores alone, oldest first.
 // access:  read
 // params:  states LIST<STRING>, rowsMax INTEGER
 // returns: requestIds LIST<STRING>
@@ -7,7 +7,7 @@
 // bound:   rowsMax requests
 // plan:    NodeIndexSeek
 MATCH (q:Request)
-WHERE q.state IN $states
+WHERE q.state IN $states AND coalesce(q.waiting, false) = false
 WITH q
 ORDER BY q.receivedAt, q.requestId
 LIMIT $rowsMax

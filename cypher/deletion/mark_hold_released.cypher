@@ -20,7 +20,7 @@ CALL (h) {
   MATCH (o)<-[:HAS_OUTCOME]-(q:Request)
   WHERE o.basis = 'hold' AND o.ground = h.holdId
   WITH DISTINCT q
-  SET q.state = 'PROPAGATING'
+  SET q.state = 'PROPAGATING', q.waiting = false
   RETURN collect(q.requestId) AS reopened
 }
 RETURN reopened

@@ -40,10 +40,10 @@ CALL (o) {
   SET x.state = 'ended', x.endedAt = $now
 }
 CALL (o) {
-  WITH o
-  WHERE $settled
   MATCH (o)<-[:HAS_OUTCOME]-(q:Request)
-  WHERE q.state IN ['COMPLETED', 'COMPLETED_WITH_EXCEPTIONS', 'CLOSED_WITH_OWNED_FAILURES']
+  SET q.waiting = false
+  WITH q
+  WHERE $settled AND q.state IN ['COMPLETED', 'COMPLETED_WITH_EXCEPTIONS', 'CLOSED_WITH_OWNED_FAILURES']
   SET q.state = 'RETRYING'
 }
 RETURN count(*) AS done

@@ -8,5 +8,5 @@
 // plan:    NodeUniqueIndexSeek
 MATCH (q:Request {requestId: $requestId})-[:HAS_OUTCOME]->(o:Outcome {outcome: 'failed'})
 FOREACH (_ IN CASE WHEN o.shard IS NOT NULL THEN [1] ELSE [] END | SET o.nextAttemptAt = $at)
-FOREACH (_ IN CASE WHEN o.store = 'graph' THEN [1] ELSE [] END | SET q.state = 'PROPAGATING')
+FOREACH (_ IN CASE WHEN o.store = 'graph' THEN [1] ELSE [] END | SET q.state = 'PROPAGATING', q.waiting = false)
 RETURN count(*) AS due

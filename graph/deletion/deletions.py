@@ -126,7 +126,7 @@ class Deletions:
         view = self.ledger.view(stored)
         if view.pending:
             failed = view.counts[DerivativeOutcome.FAILED] > view.owned_failures
-            self.ledger.move(request_id, _REOPENED, DeletionState.RETRYING if failed else DeletionState.PROPAGATING)
+            self.ledger.wait(request_id, _REOPENED, DeletionState.RETRYING if failed else DeletionState.PROPAGATING)
             return
         now = self.clock.now()
         self._verify(stored, now)
@@ -191,7 +191,7 @@ class Deletions:
         return self.ledger.view(stored)
 
     def unfinished(self) -> list[str]:
-        """Ids of requests that have not ended, oldest first, at most `UNFINISHED_MAX`."""
+        """Ids of requests that have not ended and do not wait for stores alone, oldest first, at most `UNFINISHED_MAX`."""
         states = [state.value for state in _UNFINISHED]
         rows = self.database.read("list_requests_unfinished", states=states, rowsMax=UNFINISHED_MAX)
         return rows[0].texts("requestIds")

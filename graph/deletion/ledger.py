@@ -105,6 +105,12 @@ class Ledger:
             changes=dict(changes or {}),
         )
 
+    def wait(self, request_id: str, states: Sequence[DeletionState], state: DeletionState) -> None:
+        """Mark a request as waiting for its stores alone; nothing happens where no outcome is pending any more."""
+        self.database.write(
+            "mark_request_waiting", requestId=request_id, states=[item.value for item in states], state=state
+        )
+
     def missing(self, request_id: str, identities: Sequence[str]) -> list[str]:
         """Of these identities, those without an outcome in the graph."""
         missing: list[str] = []

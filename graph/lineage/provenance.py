@@ -19,7 +19,7 @@ from graph.lineage.model import (
     Version,
 )
 from graph.lineage.reader import Reader
-from graph.lineage.rules import may_see, state_shown
+from graph.lineage.rules import state_shown
 from graph.records.model import known_from_row
 from graph.vocabulary import DERIVATION_EDGES, RecordState
 
@@ -48,7 +48,7 @@ def find_operations(reader: Reader, identity: str) -> Operations:
             producer_version=row.text_or_none("producerVersion"),
             method=row.text_or_none("method"),
             at=row.number("at"),
-            used=tuple(sorted(one.text("identity") for one in row.rows("used") if _may_see(reader, one))),
+            used=tuple(sorted(one.text("identity") for one in row.rows("used") if reader.sight.covers(one))),
         )
         for row in rows
     ]
@@ -60,7 +60,7 @@ def find_history(reader: Reader, identity: str) -> History:
     reader.find(identity)
     row = reader.one("expand_versions", literals={"levels": VERSIONS_MAX + 1}, identity=identity)
     found = row.rows("rows")
-    seen = sorted((one for one in found if _may_see(reader, one)), key=lambda one: one.number("place"))
+    seen = sorted((one for one in found if reader.sight.covers(one)), key=lambda one: one.number("place"))
     kept = [one for one in seen if abs(one.number("place")) <= VERSIONS_MAX]
     versions = tuple(_version(one, is_newest=one is seen[-1]) for one in kept)
     receipt = reader.receipt(
@@ -78,7 +78,7 @@ def find_approvals(reader: Reader, identity: str) -> Approvals:
     reader.find(identity)
     row = reader.one("list_approvals", identity=identity)
     found = row.rows("rows")
-    seen = [one for one in found if _may_see(reader, one)]
+    seen = [one for one in found if reader.sight.covers(one)]
     items = [Approval(one.text("identity"), state_shown(one)) for one in seen]
     receipt = reader.receipt(
         nodes=len(items),
@@ -102,7 +102,7 @@ def _upstream(
         rowsMax=rows_max,
     )
     found = row.rows("rows")
-    seen = [one for one in found if _may_see(reader, one)]
+    seen = [one for one in found if reader.sight.covers(one)]
     receipt = reader.receipt(
         nodes=row.number("nodes"),
         edges=row.number("edges"),
@@ -111,10 +111,6 @@ def _upstream(
         withheld=row.truth("withheld") or len(seen) < len(found),
     )
     return seen, receipt
-
-
-def _may_see(reader: Reader, row: Row) -> bool:
-    return may_see(reader.caller, row, include_deleted=reader.include_deleted)
 
 
 def _origin(row: Row) -> Origin:
@@ -129,14 +125,15 @@ def _origin(row: Row) -> Origin:
 
 
 def _version(row: Row, *, is_newest: bool) -> Version:
-    known = known_from_row(row)
-    state = state_shown(row)
+    if row.truth("isTombstone"):
+        return Version(row.text("identity"), version=None, kind=None, state=None, deleted=True, is_current=False)
+    known, state = known_from_row(row), state_shown(row)
     return Version(
         identity=known.identity,
-        version=None if known.is_tombstone else known.version,
-        kind=row.text_or_none("kind"),
+        version=known.version,
+        kind=known.kind,
         state=state,
-        deleted=known.is_tombstone,
+        deleted=False,
         is_current=is_newest and state == RecordState.ACTIVE,
     )
 

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from graph.access import Caller
 from graph.database.database import Database, StatementTimedOut
 from graph.database.rows import Row
 from graph.errors import NotFound, Oversized
 from graph.lineage.model import CompletenessReceipt, Limit
+from graph.lineage.rules import Sight, sight_of
 from graph.vocabulary import ReasonCode
 
 
@@ -30,6 +32,11 @@ class Reader:
     timeout_seconds: float
     caller: Caller
     include_deleted: bool = False
+
+    @cached_property
+    def sight(self) -> Sight:
+        """What the caller may be shown."""
+        return sight_of(self.caller, include_deleted=self.include_deleted)
 
     def find(self, identity: str) -> None:
         """Make sure that an identity is there for the caller, by its key alone: cheap where it is not.

@@ -13,7 +13,6 @@ from typing import Final
 
 from graph.lineage.model import DEPTH_MAX, Limit, RouteAnswer, Step, Witness
 from graph.lineage.reader import Reader
-from graph.lineage.rules import may_see
 from graph.vocabulary import DERIVATION_EDGES
 
 ROUTE_EDGES_MAX: Final = 100_000
@@ -47,7 +46,7 @@ def find_routes(reader: Reader, source: str, derivative: str) -> RouteAnswer:
     )
     edges = Edges()
     for join in row.rows("joins"):
-        if may_see(reader.caller, join, include_deleted=reader.include_deleted):
+        if reader.sight.covers(join):
             for step in join.rows("steps"):
                 edges.add(step.text("identity"), step.text("edge"), join.text("identity"))
     too_many = row.number("edges") > ROUTE_EDGES_MAX

@@ -84,20 +84,41 @@ def page_size_checked(page_size: int) -> int:
     return page_size
 
 
-def may_see(caller: Caller, row: Row, *, include_deleted: bool) -> bool:
-    """Whether the caller may be shown what a row says. The query has judged it already; this does not rely on that.
+@dataclass(frozen=True)
+class Sight:
+    """What a caller may be shown. The queries have judged it already; this does not rely on that."""
 
-    A tombstone has no tenant, so that only the query can tell whose deletion left it.
-    """
-    if row.truth("isTombstone"):
-        return include_deleted
-    if row.is_null("purposes") or row.is_null("permissions"):
-        return False
-    return (
-        row.text_or_none("tenantId") in caller.tenants
-        and row.text_or_none("state") in caller.states
-        and caller.purpose in row.texts("purposes")
-        and not set(caller.grants).isdisjoint(row.texts("permissions"))
+    tenants: frozenset[str]
+    states: frozenset[str]
+    grants: frozenset[str]
+    purpose: str
+    include_deleted: bool
+
+    def covers(self, row: Row) -> bool:
+        """Whether what a row says may be shown.
+
+        A tombstone has no tenant, so that only the query can tell whose deletion left it.
+        """
+        if row.truth("isTombstone"):
+            return self.include_deleted
+        if row.is_null("purposes") or row.is_null("permissions"):
+            return False
+        return (
+            row.text_or_none("tenantId") in self.tenants
+            and row.text_or_none("state") in self.states
+            and self.purpose in row.texts("purposes")
+            and not self.grants.isdisjoint(row.texts("permissions"))
+        )
+
+
+def sight_of(caller: Caller, *, include_deleted: bool) -> Sight:
+    """What this caller may be shown."""
+    return Sight(
+        tenants=frozenset(caller.tenants),
+        states=frozenset(caller.states),
+        grants=frozenset(caller.grants),
+        purpose=caller.purpose,
+        include_deleted=include_deleted,
     )
 
 

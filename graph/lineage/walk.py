@@ -7,7 +7,6 @@ on exactly one of them. Counts come from the very same statement, so that they c
 
 from __future__ import annotations
 
-import heapq
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -25,7 +24,7 @@ from graph.lineage.model import (
     Step,
 )
 from graph.lineage.reader import Reader
-from graph.lineage.rules import Position, cursor_text, may_see, position_from_cursor, state_shown
+from graph.lineage.rules import Position, cursor_text, position_from_cursor, state_shown
 
 
 @dataclass(frozen=True)
@@ -122,8 +121,7 @@ def _after(
     for walked in walks[0 if start is None else directions.index(start.direction) :]:
         after = start.identity if start is not None and start.direction is walked.direction else ""
         later = (identity for level in walked.selected(kinds) for identity in level.identities if identity > after)
-        smallest = heapq.nsmallest(wanted - len(chosen), later)
-        chosen.extend(Position(walked.direction, identity) for identity in smallest)
+        chosen.extend(Position(walked.direction, identity) for identity in sorted(later)[: wanted - len(chosen)])
     return chosen
 
 
@@ -139,7 +137,7 @@ def _items(reader: Reader, selection: Selection, walked: _Walked, wanted: Sequen
     depths[selection.identity] = 0
     steps = _steps_nearer(reader, row.rows("nearer"), depths)
     stops = frozenset(row.texts("stops"))
-    seen = [one for one in row.rows("rows") if may_see(reader.caller, one, include_deleted=reader.include_deleted)]
+    seen = [one for one in row.rows("rows") if reader.sight.covers(one)]
     items = (
         LineageItem(
             identity=one.text("identity"),
@@ -162,7 +160,7 @@ def _steps_nearer(reader: Reader, nearer: Iterable[Row], depths: Mapping[str, in
     steps: dict[str, list[Step]] = {}
     for near in nearer:
         identity = near.text("identity")
-        if identity not in depths or not may_see(reader.caller, near, include_deleted=reader.include_deleted):
+        if identity not in depths or not reader.sight.covers(near):
             continue
         for farther, edge in zip(near.texts("farther"), near.texts("edges"), strict=True):
             if depths[farther] == depths[identity] + 1:

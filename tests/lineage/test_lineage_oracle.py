@@ -187,3 +187,8 @@ def test_a_depth_limit_cuts_exactly_there_and_says_so(lineage, graphs, caller, d
             and (derivative if downstream else source) in reached
             for derivative, _, source in graph.edges
         )
+        assert page.receipt.withheld == any(
+            reached.get(source if downstream else derivative, depth + 1) <= depth
+            and (derivative if downstream else source) in graph.hidden
+            for derivative, _, source in graph.edges
+        )

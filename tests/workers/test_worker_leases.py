@@ -85,13 +85,13 @@ def test_what_a_holder_answers_after_another_took_over_changes_nothing(
     application: Application, caller: Caller, clock: ManualClock, verdict
 ):
     request_id, old, due = _due(application, caller)
-    attempt_id = application.work.begin(old, due)
-    assert attempt_id is not None
+    attempt = application.work.begin(old, due)
+    assert attempt is not None
     clock.advance(LEASE_SECONDS)
     assert application.work.claim(old.store_id, old.shard, "worker-2") is not None
     before = nodes(application.database)
 
-    assert application.work.complete(old, due, attempt_id, verdict) is False
+    assert application.work.complete(old, due, attempt, verdict) is False
 
     assert nodes(application.database) == before
     assert _store_outcome(application, caller, request_id).outcome is None
@@ -125,12 +125,12 @@ def test_the_new_holder_sees_that_an_attempt_began_and_never_ended(
 @pytest.mark.req("DEL-14")
 def test_a_settled_outcome_is_not_attempted_again(application: Application, caller: Caller):
     request_id, lease, due = _due(application, caller)
-    attempt_id = application.work.begin(lease, due)
-    assert attempt_id is not None
-    assert application.work.complete(lease, due, attempt_id, GONE) is True
+    attempt = application.work.begin(lease, due)
+    assert attempt is not None
+    assert application.work.complete(lease, due, attempt, GONE) is True
     before = _store_outcome(application, caller, request_id)
     assert application.work.begin(lease, due) is None
-    assert application.work.complete(lease, due, attempt_id, FAILED) is False
+    assert application.work.complete(lease, due, attempt, FAILED) is False
     assert _store_outcome(application, caller, request_id) == before
 
 

@@ -188,11 +188,11 @@ def _succeed_and_die(application: Application) -> None:
         lease = ledger.claim("files", shard, "worker-1")
         assert lease is not None
         for due in ledger.due(lease.store_id, lease.shard):
-            attempt_id = ledger.begin(lease, due)
-            assert attempt_id is not None
-            claim = files_of(application).delete(due.locators[0])
-            verdict = judge([Answer(claim, present=False)], attempts_before=due.attempts)
-            assert ledger.complete(lease, due, attempt_id, verdict)
+            attempt = ledger.begin(lease, due)
+            assert attempt is not None
+            claim = files_of(application).delete(attempt.locators[0])
+            verdict = judge([Answer(claim, present=False)], attempts_before=attempt.attempts_before)
+            assert ledger.complete(lease, due, attempt, verdict)
 
 
 @pytest.mark.req("DEL-16")
