@@ -14,7 +14,7 @@ from typing import Annotated, Final, Literal, cast
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, StringConstraints
 
 from graph.errors import InvalidInput, Oversized
-from graph.vocabulary import DerivationType, EdgeType, OperationType, ReasonCode
+from graph.vocabulary import DerivationType, EdgeType, OperationType, ReasonCode, ReviewState, Trust
 
 NOT_APPLICABLE: Final = "not_applicable"
 SOURCES_MAX: Final = 10_000
@@ -46,6 +46,13 @@ MISSING_CODES: Final[Mapping[str, ReasonCode]] = {
 SERVICE_FIELDS: Final = ("recordId", "version", "recordedAt", "contextEligible", "memoryDecision")
 # What is read from the graph whenever the envelope is shown, so that it cannot drift from it.
 LIVE_FIELDS: Final = ("conflicts", "supersedes", "deletionState", "downstreamRefs")
+
+# The stated fields that have a closed list of their own, whatever the policy says.
+CLOSED_FIELDS: Final[Mapping[str, frozenset[str]]] = {
+    "derivationType": frozenset(DerivationType),
+    "trust": frozenset(Trust),
+    "reviewState": frozenset(ReviewState),
+}
 
 
 def _depth_checked(content: object) -> object:
@@ -204,8 +211,18 @@ def inference_faults(stated: Mapping[str, JsonValue]) -> list[Fault]:
 
 
 def stored_faults(envelope: Mapping[str, JsonValue]) -> list[Fault]:
-    """What a stored envelope lacks of what the service wrote into it; such a record is not eligible for any use."""
-    return [Fault(ReasonCode.ENVELOPE_INCOMPLETE, field) for field in SERVICE_FIELDS if field not in envelope]
+    """What a stored envelope lacks of what the service wrote into it, or holds outside of its closed list.
+
+    Such a record is not eligible for any use. What is in quarantine keeps what its producer stated, listed or not.
+    """
+    lacking = [field for field in SERVICE_FIELDS if field not in envelope]
+    if "quarantineReasons" not in envelope:
+        lacking += [field for field, allowed in CLOSED_FIELDS.items() if not _is_listed(envelope.get(field), allowed)]
+    return [Fault(ReasonCode.ENVELOPE_INCOMPLETE, field) for field in lacking]
+
+
+def _is_listed(value: JsonValue, allowed: frozenset[str]) -> bool:
+    return is_unstated(value) or (isinstance(value, str) and value in allowed)
 
 
 def is_blank(value: JsonValue) -> bool:

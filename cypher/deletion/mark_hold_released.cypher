@@ -20,7 +20,8 @@ CALL (h) {
   MATCH (o)<-[:HAS_OUTCOME]-(q:Request)
   WHERE o.basis = 'hold' AND o.ground = h.holdId
   WITH DISTINCT q
-  SET q.state = 'PROPAGATING', q.waiting = false
+  SET q.reopened = coalesce(q.reopened, 0) + 1
+  SET q.state = 'PROPAGATING', q.waiting = false, q.propagatedAt = null
   RETURN collect(q.requestId) AS reopened
 }
 RETURN reopened

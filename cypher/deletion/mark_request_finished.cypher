@@ -1,5 +1,5 @@
 // name:    mark_request_finished
-// does:    Ends a request if each of its outcomes is there or owned, judged under the request's lock, and what they
+// does:    Ends a request if each of its outcomes is there or owned, its walk has come to its end, judged under the request's lock, and what they
 //          say was read back at this very instant; keeps the receipt; a repeat with the same state changes nothing.
 // access:  write
 // params:  requestId STRING, state STRING, at INTEGER, receipt STRING, expectedOutcomes INTEGER
@@ -17,6 +17,7 @@ WHERE NOT EXISTS {
   }
   AND COUNT { (q)-[:HAS_OUTCOME]->(:Outcome) } = $expectedOutcomes
   AND q.verifiedAt = $at
+  AND q.propagatedAt IS NOT NULL
   AND q.state <> $state
 SET q.finishedAt = $at, q.receipt = $receipt, q.receiptSequence = coalesce(q.receiptSequence, 0) + 1
 SET q.state = $state

@@ -11,7 +11,7 @@ SET held:Request
 WITH collect(held) AS locked
 UNWIND locked AS q
 WITH q
-WHERE q.state IN $states AND EXISTS {
+WHERE q.state IN $states AND q.propagatedAt IS NOT NULL AND EXISTS {
   MATCH (q)-[:HAS_OUTCOME]->(o:Outcome)
   WHERE o.state IN ['pending', 'retrying']
 }

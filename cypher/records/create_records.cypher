@@ -82,6 +82,6 @@ CALL (c, row) {
 CALL (c, row) {
   UNWIND row.stores AS store
   MATCH (s:Store {storeId: store.storeId})
-  CREATE (c)-[:STORED_IN {locator: store.locator}]->(s)
+  CREATE (c)-[:STORED_IN {storeId: store.storeId, locator: store.locator}]->(s)
 }
 RETURN collect(row.index) AS created

@@ -31,7 +31,7 @@ CALL (o) {
   WITH o
   WHERE $settled
   MATCH (o)-[:OUTCOME_FOR]->(:Identity)-[e:STORED_IN]->(:Store {storeId: $storeId})
-  REMOVE e.locator
+  REMOVE e.locator, e.storeId
 }
 CALL (o) {
   WITH o

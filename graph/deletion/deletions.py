@@ -253,7 +253,8 @@ class Deletions:
         resumed = self.ledger.resumable(request_id)
         if resumed:
             self.settler.settle(cause, resumed, depths.keys(), progress)
-        return closed and self._enumerable(request_id, list(depths))
+        whole = closed and self._enumerable(request_id, list(depths))
+        return whole and self.ledger.mark_propagated(stored, self.clock.now())
 
     def _enumerable(self, request_id: str, identities: list[str]) -> bool:
         """Whether every derivative could be found: operations and edges tell the same story (DEL-15)."""

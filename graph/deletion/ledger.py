@@ -35,6 +35,7 @@ class Stored:
     requester_roles: frozenset[Role]
     reason: str | None
     receipt: bytes | None
+    reopened: int
 
 
 @dataclass(frozen=True)
@@ -105,6 +106,13 @@ class Ledger:
             changes=dict(changes or {}),
         )
 
+    def mark_propagated(self, stored: Stored, at: int) -> bool:
+        """Mark that the walk came to its end; false where the request was reopened since `stored` was loaded."""
+        rows = self.database.write(
+            "mark_request_propagated", requestId=stored.request_id, reopened=stored.reopened, at=at
+        )
+        return rows[0].number("marked") == 1
+
     def wait(self, request_id: str, states: Sequence[DeletionState], state: DeletionState) -> None:
         """Mark a request as waiting for its stores alone; nothing happens where no outcome is pending any more."""
         self.database.write(
@@ -167,6 +175,7 @@ def _number(counts: Sequence[OutcomeCount], *states: OutcomeState) -> int:
 
 def _stored(values: Mapping[str, object]) -> Stored:
     finished, reason, receipt = values.get("finishedAt"), values.get("reason"), values.get("receipt")
+    reopened = values.get("reopened")
     return Stored(
         request_id=str(values["requestId"]),
         tenant_id=str(values["tenantId"]),
@@ -180,4 +189,5 @@ def _stored(values: Mapping[str, object]) -> Stored:
         requester_roles=frozenset(Role(role) for role in cast("list[str]", values["requesterRoles"])),
         reason=reason if isinstance(reason, str) else None,
         receipt=receipt.encode() if isinstance(receipt, str) else None,
+        reopened=reopened if isinstance(reopened, int) else 0,
     )

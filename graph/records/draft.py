@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from typing import Final
+from urllib.parse import quote
 
 from pydantic import JsonValue
 
@@ -21,6 +22,7 @@ from graph.vocabulary import (
     DERIVATION_EDGES,
     GRAPH_STORE,
     DerivationType,
+    EdgeType,
     OperationType,
     ReasonCode,
     RecordClass,
@@ -68,7 +70,10 @@ class Drafter:
         authority_checked(record, stated, self._caller)
         faults = tuple(admission_faults(record, self._policy))
         identity = self._identity(record, repeat_key)
-        links = self._links(record)
+        links, older = self._links(record), self._older(record)
+        if faults and older is not None:
+            # In quarantine it succeeds nothing, but it may hold what the older version held: a deletion must reach it.
+            links = tuple(dict.fromkeys([*links, Link(older, EdgeType.PROJECTED_FROM)]))
         envelope = self._envelope(record, stated, faults)
         envelope["recordId"] = identity
         envelope["fingerprint"] = self._keys.fingerprint(self._caller.tenant_id, _canonical(record, identity, links))
@@ -84,7 +89,7 @@ class Drafter:
             },
             envelope=envelope,
             links=links,
-            supersedes=None if faults else self._older(record),
+            supersedes=None if faults else older,
             stores=self._stores(record),
             operation=self._operation(record, stated),
             faults=faults,
@@ -178,7 +183,7 @@ class Drafter:
                 )
             # Checked, and kept exactly as it is: a store compares bytes, and would not find a normalised locator.
             name_checked(store.locator)
-            stores.append({"storeId": store.store_id, "locator": store.locator})
+            stores.append({"storeId": store.store_id, "locator": tenant_locator(self._caller.tenant_id, store.locator)})
         return tuple(stores)
 
     def _operation(self, record: RecordInput, stated: Mapping[str, JsonValue]) -> dict[str, object]:
@@ -196,6 +201,15 @@ class Drafter:
             "at": self._now,
             "actorKey": self._keys.lookup(tenant_id, "principalId", self._caller.principal_id),
         }
+
+
+def tenant_locator(tenant_id: str, locator: str) -> str:
+    """Where a copy really lies in a store: below a folder of its tenant, so that no tenant can name another's copies.
+
+    A producer writes the bytes there. The tenant's name is percent-encoded whole, so that it is one part of a path.
+    """
+    folder = quote(tenant_id, safe="").replace(".", "%2E")
+    return f"{folder}/{locator}"
 
 
 def completed(draft: Draft, known: Mapping[str, Known]) -> dict[str, object]:

@@ -21,7 +21,7 @@ from graph.policy.model import Policy
 from graph.records.draft import Drafter, completed
 from graph.records.lookup import known_among
 from graph.records.model import Draft, Known, RegisterResult, RegisterStatus
-from graph.records.rules import cycle_among, links_checked
+from graph.records.rules import cycle_among, links_checked, places_checked
 from graph.vocabulary import ReasonCode, RecordState, Role
 
 BATCH_ROWS_MAX: Final = 1_000
@@ -79,8 +79,8 @@ class Registrar:
     def _register_wave(self, wave: Sequence[Draft], caller: Caller, verdicts: dict[int, RegisterResult]) -> None:
         left = list(wave)
         for _ in range(_RACES_MAX):
-            known = self._known(left)
-            ready = [draft for draft in left if self._is_ready(draft, known, caller, verdicts)]
+            known, taken = self._known(left), self._taken(left)
+            ready = [draft for draft in left if self._is_ready(draft, known, taken, caller, verdicts)]
             if not ready:
                 return
             created = self._create(ready, known)
@@ -98,14 +98,28 @@ class Registrar:
         wanted = {draft.identity for draft in drafts}.union(*(draft.touches for draft in drafts))
         return known_among(self.database, wanted)
 
+    def _taken(self, drafts: Iterable[Draft]) -> frozenset[tuple[str, str]]:
+        """The places in stores, among those that the drafts name, that a record names already."""
+        places = [dict(store) for draft in drafts for store in draft.stores]
+        if not places:
+            return frozenset()
+        rows = self.database.read("list_locators_taken", places=places)[0].rows("taken")
+        return frozenset((row.text("storeId"), row.text("locator")) for row in rows)
+
     def _is_ready(
-        self, draft: Draft, known: Mapping[str, Known], caller: Caller, verdicts: dict[int, RegisterResult]
+        self,
+        draft: Draft,
+        known: Mapping[str, Known],
+        taken: frozenset[tuple[str, str]],
+        caller: Caller,
+        verdicts: dict[int, RegisterResult],
     ) -> bool:
         try:
             if (existing := known.get(draft.identity)) is not None:
                 verdicts[draft.index] = _repeated(draft, existing)
                 return False
             links_checked(draft, known, self.policy, frozenset(caller.tenants))
+            places_checked(draft, taken)
         except Refused as error:
             verdicts[draft.index] = _refused(draft.identity, error)
             return False
@@ -180,7 +194,8 @@ def _ready_among(waiting: Sequence[Draft]) -> tuple[list[Draft], list[Draft]]:
     later: list[Draft] = []
     taken: set[str] = set()
     for draft in waiting:
-        claims = {draft.identity, draft.supersedes or draft.identity}
+        places = {f"{store['storeId']} {store['locator']}" for store in draft.stores}
+        claims = {draft.identity, draft.supersedes or draft.identity} | places
         if (draft.touches - {draft.identity}) & unborn or claims & taken:
             later.append(draft)
             taken.add(draft.identity)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Final, cast
 
 from pydantic import JsonValue
@@ -186,6 +186,18 @@ def links_checked(draft: Draft, known: Mapping[str, Known], policy: Policy, tena
     _audience_checked(draft, derived)
     if draft.supersedes is not None:
         _supersession_checked(draft, _source_of(known, draft.supersedes, tenants), policy)
+
+
+def places_checked(draft: Draft, taken: Collection[tuple[str, str]]) -> None:
+    """A copy belongs to one record: with two, the deletion of one would take the other's copy along.
+
+    Raises:
+        Conflict: another record names the same place in a store (`LOCATOR_TAKEN`), with the store.
+    """
+    for store in draft.stores:
+        if (store["storeId"], store["locator"]) in taken:
+            details = {"storeId": store["storeId"]}
+            raise Conflict("another record names that copy", code=ReasonCode.LOCATOR_TAKEN, details=details)
 
 
 def _source_of(known: Mapping[str, Known], identity: str, tenants: frozenset[str]) -> Known:

@@ -158,8 +158,25 @@ def _canonical(properties: Mapping[str, object]) -> str:
 # Copies in the files store
 
 
+class TenantFiles(FilesConnector):
+    """The files store as its producers in `tenant-a` see it: by their own locators, below the folder of their tenant."""
+
+    def write(self, locator: str, data: bytes) -> None:
+        super().write(placed(locator), data)
+
+    def delete(self, locator: str) -> str:
+        return super().delete(placed(locator))
+
+    def is_present(self, locator: str) -> bool:
+        return super().is_present(placed(locator))
+
+
+def placed(locator: str) -> str:
+    return locator if locator.startswith("tenant-a/") else f"tenant-a/{locator}"
+
+
 def files_of(application: Application) -> FilesConnector:
-    return FilesConnector(application.settings.files_store_root)
+    return TenantFiles(application.settings.files_store_root)
 
 
 def with_copy(name: str, *parents: str, locator: str | None = None, **changes: Any) -> RecordInput:
@@ -180,7 +197,7 @@ class FaultyStore:
     def delete(self, locator: str) -> Any:
         self.attempts += 1
         if self.fault is not None:
-            return self.fault(locator)
+            return self.fault(locator.removeprefix("tenant-a/"))
         return self.real.delete(locator)
 
     def is_present(self, locator: str) -> bool:

@@ -13,6 +13,7 @@ from graph.access import Caller
 from graph.database.checker import CheckReport, check
 from graph.deletion.model import OutcomeView, Preview, RequestView
 from graph.lineage.model import DEFAULT_EDGES, Direction, LineagePage, Selection
+from graph.records.draft import tenant_locator
 from graph.records.model import RegisterStatus
 from graph.vocabulary import Role
 from service.bootstrap import Application
@@ -102,7 +103,7 @@ def register_world(demo: Demo) -> dict[str, int]:
     )
     store = FilesConnector(demo.application.settings.files_store_root)
     for locator, data in scenario.store_files.items():
-        store.write(locator, data)
+        store.write(tenant_locator(demo.caller.tenant_id, locator), data)
     results = demo.application.registrar.register(scenario.records, demo.caller)
     statuses = Counter(result.status.value for result in results)
     demo.narrator.say(
@@ -182,8 +183,10 @@ def show_files(demo: Demo) -> list[str]:
     """Whether the copies in the files store are gone; answers those that are not."""
     store = FilesConnector(demo.application.settings.files_store_root)
     table = grid("copy in the files store", "now")
-    left = [locator for locator in sorted(demo.scenario.store_files) if store.is_present(locator)]
-    for locator in sorted(demo.scenario.store_files):
+    tenant_id = demo.caller.tenant_id
+    written = sorted(demo.scenario.store_files)
+    left = [locator for locator in written if store.is_present(tenant_locator(tenant_id, locator))]
+    for locator in written:
         table.add_row(
             cell(locator), Text("there", style="bold red") if locator in left else Text("gone", style="green")
         )
