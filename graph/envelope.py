@@ -98,67 +98,162 @@ class _Model(BaseModel):
 class SourceInput(_Model):
     """One source of a record: its id or the name that it was registered under, and the edge that leads to it."""
 
-    record_id: Annotated[str | None, Field(alias="recordId", max_length=36)] = None
-    name: str | None = None
-    scope: Short | None = None
-    edge: Annotated[EdgeType, BeforeValidator(_edge_checked)]
+    record_id: Annotated[
+        str | None, Field(alias="recordId", max_length=36, description="The source's id; or else its name.")
+    ] = None
+    name: Annotated[str | None, Field(description="The name that it was registered under, in the caller's tenant.")] = (
+        None
+    )
+    scope: Annotated[Short | None, Field(description="The scope of that name.")] = None
+    edge: Annotated[
+        EdgeType,
+        BeforeValidator(_edge_checked),
+        Field(description="How this was made of it: a derivation or a relation."),
+    ]
 
 
 class StoreInput(_Model):
     """Where a copy of the record lives outside the graph."""
 
-    store_id: Annotated[str, Field(alias="storeId", min_length=1, max_length=TEXT_MAX)]
-    locator: Annotated[str, Field(min_length=1, max_length=4_096)]
+    store_id: Annotated[
+        str,
+        Field(alias="storeId", min_length=1, max_length=TEXT_MAX, description="A store of the policy's stores.yaml."),
+    ]
+    locator: Annotated[
+        str, Field(min_length=1, max_length=4_096, description="Where in the store, below the folder of the tenant.")
+    ]
 
 
 class OperationInput(_Model):
     """The work that produced the record; several records of one piece of work give the same `operationId`."""
 
-    operation_id: Annotated[str | None, Field(alias="operationId", min_length=1, max_length=TEXT_MAX)] = None
+    operation_id: Annotated[
+        str | None,
+        Field(
+            alias="operationId", min_length=1, max_length=TEXT_MAX, description="The same for all that the work made."
+        ),
+    ] = None
     type: OperationType
 
 
 class RecordInput(_Model):
-    """What a producer says of a record. Instants are RFC 3339 with a zone; `name` is the producer's own name for it."""
+    """What a producer says of a record.
 
-    name: str | None = None
-    scope: Short = ""
-    record_class: Annotated[Short | None, Field(alias="class")] = None
-    kind: Short | None = None
-    tenant_id: Annotated[Short | None, Field(alias="tenantId")] = None
-    owner_id: Annotated[Short | None, Field(alias="ownerId")] = None
-    principal_id: Annotated[Short | None, Field(alias="principalId")] = None
-    task_id: Annotated[Short | None, Field(alias="taskId")] = None
-    run_id: Annotated[Short | None, Field(alias="runId")] = None
-    source_id: Annotated[Short | None, Field(alias="sourceId")] = None
-    source_version: Annotated[Short | None, Field(alias="sourceVersion")] = None
-    observed_at: Annotated[Short | None, Field(alias="observedAt")] = None
-    derivation_type: Annotated[Short | None, Field(alias="derivationType")] = None
-    inference_method: Annotated[Short | None, Field(alias="inferenceMethod")] = None
-    trust: Short | None = None
-    review_state: Annotated[Short | None, Field(alias="reviewState")] = None
-    expires_at: Annotated[Short | None, Field(alias="expiresAt")] = None
-    freshness_rule_id: Annotated[Short | None, Field(alias="freshnessRuleId")] = None
-    permissions: ShortsOrNotApplicable | None = None
-    purpose: ShortsOrNotApplicable | None = None
-    supersedes: Annotated[str | None, Field(max_length=36)] = None
-    retention_class: Annotated[Short | None, Field(alias="retentionClass")] = None
-    producer_id: Annotated[Short | None, Field(alias="producerId")] = None
-    producer_version: Annotated[Short | None, Field(alias="producerVersion")] = None
-    task_family: Annotated[Short | None, Field(alias="taskFamily")] = None
-    confidence: Short | None = None
-    confirmed_at: Annotated[Short | None, Field(alias="confirmedAt")] = None
-    state_version: Annotated[int | None, Field(alias="stateVersion", ge=0, le=STATE_VERSION_MAX)] = None
-    assembler_version: Annotated[Short | None, Field(alias="assemblerVersion")] = None
-    responded_at: Annotated[Short | None, Field(alias="respondedAt")] = None
-    arguments_hash: Annotated[Short | None, Field(alias="argumentsHash")] = None
-    tool_version: Annotated[Short | None, Field(alias="toolVersion")] = None
-    tool_call_id: Annotated[Short | None, Field(alias="toolCallId")] = None
+    Every field that its class demands (`required` and `mayBeNotApplicable` in the policy's classes.yaml) is stated; where
+    one has no answer it says `not_applicable`. What leaves one out is kept in quarantine.
+    """
+
+    name: Annotated[
+        str | None,
+        Field(description="The producer's own name for it; a repeat under the same name meets the same record."),
+    ] = None
+    scope: Annotated[Short, Field(description="Keeps names apart that others use, too.")] = ""
+    record_class: Annotated[
+        Short | None,
+        Field(
+            alias="class",
+            description="workflow_state, context, scratch, artifact, preference or memory. Demanded of every record.",
+        ),
+    ] = None
+    kind: Annotated[
+        Short | None,
+        Field(description="A kind of the policy's kinds.yaml; it has exactly one class. Demanded of every record."),
+    ] = None
+    tenant_id: Annotated[Short | None, Field(alias="tenantId", description="The tenant of the call.")] = None
+    owner_id: Annotated[
+        Short | None, Field(alias="ownerId", description="Who answers for it: an owner of the policy's owners.yaml.")
+    ] = None
+    principal_id: Annotated[Short | None, Field(alias="principalId", description="The person that it is about.")] = None
+    task_id: Annotated[Short | None, Field(alias="taskId", description="The task that it belongs to.")] = None
+    run_id: Annotated[Short | None, Field(alias="runId", description="The run that it belongs to.")] = None
+    source_id: Annotated[Short | None, Field(alias="sourceId", description="The system that it came from.")] = None
+    source_version: Annotated[
+        Short | None, Field(alias="sourceVersion", description="The version of what it came from.")
+    ] = None
+    observed_at: Annotated[
+        Short | None, Field(alias="observedAt", description="When it was true or seen: RFC 3339 with a zone.")
+    ] = None
+    derivation_type: Annotated[
+        Short | None,
+        Field(
+            alias="derivationType",
+            description="observed, asserted, computed or model_derived; the last two need inferenceMethod and sources.",
+        ),
+    ] = None
+    inference_method: Annotated[
+        Short | None, Field(alias="inferenceMethod", description="The program or model that worked it out.")
+    ] = None
+    trust: Annotated[
+        Short | None,
+        Field(
+            description="untrusted_text, authoritative_for_field, verified_principal, reviewed or unreviewed_derived."
+        ),
+    ] = None
+    review_state: Annotated[
+        Short | None,
+        Field(alias="reviewState", description="unreviewed; reviewed or rejected only by a reviewer's gate_decision."),
+    ] = None
+    expires_at: Annotated[
+        Short | None, Field(alias="expiresAt", description="Until when it holds: RFC 3339 with a zone.")
+    ] = None
+    freshness_rule_id: Annotated[
+        Short | None, Field(alias="freshnessRuleId", description="The rule that says how old it may be.")
+    ] = None
+    permissions: Annotated[
+        ShortsOrNotApplicable | None,
+        Field(description="Who may see it: role:ROLE and principal:ID; no wider than its sources'."),
+    ] = None
+    purpose: Annotated[
+        ShortsOrNotApplicable | None,
+        Field(description="What it may be used for: purposes of the policy's bundle.yaml; no wider than its sources'."),
+    ] = None
+    supersedes: Annotated[
+        str | None, Field(max_length=36, description="The id of the version that this one follows.")
+    ] = None
+    retention_class: Annotated[
+        Short | None,
+        Field(alias="retentionClass", description="How long it stays: a class of the policy's retention.yaml."),
+    ] = None
+    producer_id: Annotated[Short | None, Field(alias="producerId", description="The program that states this.")] = None
+    producer_version: Annotated[
+        Short | None, Field(alias="producerVersion", description="The version of that program.")
+    ] = None
+    task_family: Annotated[
+        Short | None, Field(alias="taskFamily", description="The tasks that a memory may serve.")
+    ] = None
+    confidence: Annotated[Short | None, Field(description="How sure the producer of a memory is.")] = None
+    confirmed_at: Annotated[
+        Short | None,
+        Field(alias="confirmedAt", description="When a preference was last confirmed: RFC 3339 with a zone."),
+    ] = None
+    state_version: Annotated[
+        int | None,
+        Field(alias="stateVersion", ge=0, le=STATE_VERSION_MAX, description="The number of a workflow_state."),
+    ] = None
+    assembler_version: Annotated[
+        Short | None, Field(alias="assemblerVersion", description="The version of what assembled a context.")
+    ] = None
+    responded_at: Annotated[
+        Short | None, Field(alias="respondedAt", description="When a tool answered: RFC 3339 with a zone.")
+    ] = None
+    arguments_hash: Annotated[
+        Short | None, Field(alias="argumentsHash", description="A hash of what a tool was called with.")
+    ] = None
+    tool_version: Annotated[
+        Short | None, Field(alias="toolVersion", description="The version of the tool that answered.")
+    ] = None
+    tool_call_id: Annotated[Short | None, Field(alias="toolCallId", description="The call that a tool answered.")] = (
+        None
+    )
     # Counted where the record is drafted, so that the refusal names the limit.
-    sources: Annotated[list[SourceInput], Field(json_schema_extra={"maxItems": SOURCES_MAX})] = []
-    stores: Annotated[list[StoreInput], Field(max_length=STORES_MAX)] = []
-    operation: OperationInput | None = None
-    content: Annotated[JsonValue, BeforeValidator(_depth_checked)] = None
+    sources: Annotated[
+        list[SourceInput], Field(json_schema_extra={"maxItems": SOURCES_MAX}, description="What it was made of.")
+    ] = []
+    stores: Annotated[
+        list[StoreInput], Field(max_length=STORES_MAX, description="Where its copies outside the graph lie.")
+    ] = []
+    operation: Annotated[OperationInput | None, Field(description="The work that produced it.")] = None
+    content: Annotated[JsonValue, BeforeValidator(_depth_checked), Field(description="What it says: any JSON.")] = None
 
     def stated(self) -> dict[str, JsonValue]:
         """The envelope fields as the caller stated them, by their public names; blanks are left out."""

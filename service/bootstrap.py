@@ -6,6 +6,7 @@ from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Final
 
 from graph.clock import Clock, SystemClock
 from graph.database.catalogue import default_query_folder, load_catalogue
@@ -27,6 +28,8 @@ from service.connectors.port import Connector
 from service.keys import check_identity_keys, load_identity_keys
 from service.local.server import LocalServer
 from service.settings import Settings
+
+FILES_STORE: Final = "files"
 
 
 @dataclass(frozen=True)
@@ -69,7 +72,7 @@ class Application:
     @cached_property
     def connectors(self) -> Mapping[str, Connector]:
         """The stores that can be worked on from here, by id."""
-        return {"files": FilesConnector(self.settings.files_store_root)}
+        return {FILES_STORE: FilesConnector(self.settings.files_store_root, self._files_root_id())}
 
     def prepare(self) -> None:
         """Bring the database to the state that this code needs: schema, identity key, policy and stores.
@@ -80,13 +83,13 @@ class Application:
         """
         self._check_connectors()
         apply_schema(self.database, self.clock)
-        FilesConnector(self.settings.files_store_root).create()
         check_identity_keys(self.database, self.keys)
         self._record_policy()
+        self._pair_files_root()
 
     def _check_connectors(self) -> None:
         """Copies in a store that the policy gives to a connector that is not here would wait for ever."""
-        here = {GRAPH_STORE, *self.connectors}
+        here = {GRAPH_STORE, FILES_STORE}
         missing = sorted(
             store.id for store in self.policy.stores.values() if store.connector is not None and store.id not in here
         )
@@ -95,6 +98,19 @@ class Application:
                 f"the policy has connectors that are not here, for: {', '.join(missing)}",
                 code=ReasonCode.SERVICE_NOT_READY,
             )
+
+    def _pair_files_root(self) -> None:
+        """Remember which root the files store has. A root that is gone is made anew only where there never was one: an
+        empty folder in its place would make every copy look deleted.
+        """
+        files = FilesConnector(self.settings.files_store_root)
+        if self._files_root_id() is None:
+            files.create(self.ids.new())
+            if (root_id := files.root_id()) is not None:
+                self.database.write("merge_store_root", storeId=FILES_STORE, rootId=root_id)
+
+    def _files_root_id(self) -> str | None:
+        return self.database.read("get_store_root", storeId=FILES_STORE)[0].text_or_none("rootId")
 
     def _record_policy(self) -> None:
         held = self.database.write(

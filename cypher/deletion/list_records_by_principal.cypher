@@ -1,12 +1,13 @@
 // name:    list_records_by_principal
-// does:    The records of one principal in a tenant that are of the named kinds, found by keyed hash.
+// does:    The records of one principal in a tenant that are of the named kinds, found by keyed hash;
+//          those in quarantine always, since what kind they would have been is only claimed.
 // access:  read
 // params:  tenantId STRING, key STRING, kinds LIST<STRING>, rowsMax INTEGER
 // returns: identities LIST<STRING>
 // bound:   rowsMax identities
 // plan:    NodeIndexSeek
 MATCH (n:Record {tenantId: $tenantId, principalKey: $key})
-WHERE n.kind IN $kinds
+WHERE n.kind IN $kinds OR n.state = 'quarantined'
 WITH n.identity AS identity
 ORDER BY identity
 LIMIT $rowsMax

@@ -22,7 +22,11 @@ WITH d, row
 CALL (d, row) {
   WITH d, row
   WHERE row.change IN ['delete', 'invalidate']
-  MATCH (d)-[:PRODUCED_BY]->(o:Operation)
+  MATCH (d)-[:PRODUCED_BY]->(held:Operation)
+  SET held:Operation
+  WITH collect(held) AS operations
+  UNWIND operations AS o
+  WITH o
   WHERE NOT EXISTS { (o)<-[:PRODUCED_BY]-(other:Record) WHERE other.state <> 'invalidated' }
   REMOVE o.method, o.producerId, o.producerVersion
 }

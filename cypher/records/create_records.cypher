@@ -22,7 +22,8 @@ CALL (row) {
 CALL (row) {
   UNWIND row.supersedes AS older
   MATCH (old:Identity {identity: older})
-  WHERE old:Record AND old.fence IS NULL AND old.state = 'active'
+  WHERE old:Record AND old.fence IS NULL AND old.state IN ['active', 'quarantined']
+    AND NOT EXISTS { (old)<-[:SUPERSEDES]-(:Identity) }
   RETURN count(old) AS olderFree
 }
 WITH row, existing, linksFree, olderFree
@@ -76,7 +77,7 @@ CALL (c, o, row) {
 CALL (c, row) {
   UNWIND row.supersedes AS older
   MATCH (old:Identity {identity: older})
-  SET old.state = 'superseded'
+  SET old.state = CASE old.state WHEN 'active' THEN 'superseded' ELSE old.state END
   CREATE (c)-[:SUPERSEDES]->(old)
 }
 CALL (c, row) {

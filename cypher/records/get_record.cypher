@@ -26,32 +26,32 @@ RETURN
   n.envelope AS envelope,
   COLLECT {
     MATCH (n)-[:CONTRADICTS]-(m:Record)
-    WHERE m.tenantId IN $tenants AND $purpose IN m.purposes AND any(grant IN $grants WHERE grant IN m.permissions)
+    WHERE m.tenantId IN $tenants AND m.state IN $states AND $purpose IN m.purposes AND any(grant IN $grants WHERE grant IN m.permissions)
     RETURN DISTINCT m.identity
   } AS contradicts,
   COLLECT {
     MATCH (n)-[:SUPERSEDES]->(m:Identity)
     WHERE m:Tombstone
-       OR (m.tenantId IN $tenants AND $purpose IN m.purposes AND any(grant IN $grants WHERE grant IN m.permissions))
+       OR (m.tenantId IN $tenants AND m.state IN $states AND $purpose IN m.purposes AND any(grant IN $grants WHERE grant IN m.permissions))
     RETURN m.identity
   } AS supersedes,
   COLLECT {
     MATCH (n)<-[:SUPERSEDES]-(m:Identity)
     WHERE m:Tombstone
-       OR (m.tenantId IN $tenants AND $purpose IN m.purposes AND any(grant IN $grants WHERE grant IN m.permissions))
+       OR (m.tenantId IN $tenants AND m.state IN $states AND $purpose IN m.purposes AND any(grant IN $grants WHERE grant IN m.permissions))
     RETURN m.identity
   } AS supersededBy,
   COUNT { (n)-[:SUPERSEDES]->() } AS olderVersions,
   COLLECT {
     MATCH (n)<-[:OBSERVED_FROM|SUMMARIZED_FROM|INFERRED_FROM|EMBEDDED_FROM|CACHED_FROM|COMPACTED_FROM|PROJECTED_FROM
               |PROPOSED_FROM|RENDERED_FROM|EXPORTED_FROM|LABELED_FROM|BACKED_UP_FROM]-(m:Record)
-    WHERE m.tenantId IN $tenants AND $purpose IN m.purposes AND any(grant IN $grants WHERE grant IN m.permissions)
+    WHERE m.tenantId IN $tenants AND m.state IN $states AND $purpose IN m.purposes AND any(grant IN $grants WHERE grant IN m.permissions)
     RETURN DISTINCT m.identity LIMIT $neighboursMax
   } AS downstream,
   COLLECT {
     MATCH (n)-[e:OBSERVED_FROM|SUMMARIZED_FROM|INFERRED_FROM|EMBEDDED_FROM|CACHED_FROM|COMPACTED_FROM|PROJECTED_FROM
                 |PROPOSED_FROM|RENDERED_FROM|EXPORTED_FROM|LABELED_FROM|BACKED_UP_FROM]->(m:Identity)
     WHERE m:Tombstone
-       OR (m.tenantId IN $tenants AND $purpose IN m.purposes AND any(grant IN $grants WHERE grant IN m.permissions))
+       OR (m.tenantId IN $tenants AND m.state IN $states AND $purpose IN m.purposes AND any(grant IN $grants WHERE grant IN m.permissions))
     RETURN {identity: m.identity, edge: type(e), deleted: m:Tombstone} LIMIT $neighboursMax
   } AS sources

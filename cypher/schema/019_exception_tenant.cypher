@@ -1,3 +1,3 @@
 // does: The exception ledger of a tenant.
 CREATE INDEX exception_tenant IF NOT EXISTS
-FOR (n:Exception) ON (n.tenantId)
+FOR (n:Exception) ON (n.tenantId, n.exceptionId)

@@ -21,9 +21,10 @@ from graph.deletion.ledger import Ledger, Stored, no_request
 from graph.deletion.model import DeletionInput, OutcomePage, Preview, RequestView
 from graph.deletion.plan import plan_deletion
 from graph.deletion.receipt import build_receipt
-from graph.deletion.scope import Scope, may_request, resolve_scope
+from graph.deletion.scope import Scope, may_request, not_theirs, resolve_scope
 from graph.errors import Conflict, InvalidInput
 from graph.ids import IdentityKeys, Ids, derived_id
+from graph.paging import cursor_after, id_before
 from graph.policy.model import Policy
 from graph.propagation.closure import Progress, fence, fence_closure
 from graph.propagation.model import Affected
@@ -60,7 +61,7 @@ class Deletions:
     @cached_property
     def ledger(self) -> Ledger:
         """Requests and outcomes in the graph."""
-        return Ledger(self.database)
+        return Ledger(self.database, self.policy.store(GRAPH_STORE).verification_level.value)
 
     def preview(self, request: DeletionInput, caller: Caller) -> Preview:
         """What the request would do now; refused like the request itself."""
@@ -78,10 +79,15 @@ class Deletions:
             Conflict: the key was used for another request (`IDEMPOTENCY_KEY_REUSED`), or the graph is no longer what the
                 preview saw (`PREVIEW_STALE`).
         """
+        if not may_request(self.policy, caller, frozenset()):
+            raise not_theirs()
         fingerprint = self.keys.fingerprint(caller.tenant_id, request.model_dump_json(by_alias=True).encode())
         known = result_under_key(self.database, caller.tenant_id, idempotency_key, fingerprint)
         if known is not None:
-            return self.ledger.view(self.ledger.load(known))
+            stored = self.ledger.load(known)
+            if not may_request(self.policy, caller, stored.kinds):
+                raise not_theirs()
+            return self.ledger.view(stored)
         scope = self._scope(request, caller)
         self._preview_checked(request, scope)
         rows = self.database.write(
@@ -139,7 +145,7 @@ class Deletions:
             requestId=request_id,
             state=state,
             at=now,
-            receipt=self._receipt(view, state, now).decode(),
+            receipt=self._receipt(stored, view, state, now).decode(),
             expectedOutcomes=sum(view.counts.values()),
         )
 
@@ -157,7 +163,7 @@ class Deletions:
         """One page of outcomes in a fixed order; later pages never repeat or miss one that was there.
 
         Raises:
-            InvalidInput: the page size is out of bounds (`LIMIT_EXCEEDED`).
+            InvalidInput: the page size is out of bounds (`LIMIT_EXCEEDED`), or the cursor is another's (`CURSOR_INVALID`).
             NotFound: there is no such request in the caller's tenant.
         """
         if not 1 <= page_size <= OUTCOME_PAGE_MAX:
@@ -167,9 +173,10 @@ class Deletions:
                 details={"limit": "OUTCOME_PAGE_MAX", "max": OUTCOME_PAGE_MAX},
             )
         self._readable(request_id, caller)
-        found = self.ledger.outcomes(request_id, cursor or "", page_size + 1)
+        found = self.ledger.outcomes(request_id, id_before(request_id, cursor), page_size + 1)
         more = len(found) > page_size
-        return OutcomePage(tuple(found[:page_size]), found[page_size - 1].outcome_id if more else None, not more)
+        next_cursor = cursor_after(request_id, found[page_size - 1].outcome_id) if more else None
+        return OutcomePage(tuple(found[:page_size]), next_cursor, not more)
 
     def receipt(self, request_id: str, caller: Caller) -> bytes:
         """The receipt as it was issued; the same bytes each time until something that had failed or was held is settled.
@@ -282,9 +289,11 @@ class Deletions:
         if entries:
             self.database.transact(lambda statements: enter_exceptions(statements, entries))
 
-    def _receipt(self, view: RequestView, state: DeletionState, now: int) -> bytes:
+    def _receipt(self, stored: Stored, view: RequestView, state: DeletionState, now: int) -> bytes:
         return build_receipt(
             view=view,
+            sequence=stored.receipt_sequence + 1,
+            previous=stored.receipt,
             state=state,
             finished_at=now,
             policy=self.policy,

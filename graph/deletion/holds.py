@@ -12,12 +12,14 @@ from graph.database.database import Database
 from graph.database.rows import Row
 from graph.deletion.idempotency import result_under_key
 from graph.deletion.model import ExceptionPage, ExceptionView, HoldInput, HoldView
-from graph.errors import InvalidInput, NotAuthorized, NotFound
+from graph.errors import InvalidInput, NotAuthorized, NotFound, Oversized
 from graph.ids import IdentityKeys, Ids
+from graph.paging import cursor_after, id_before
 from graph.policy.model import Policy
 from graph.vocabulary import ReasonCode, Role
 
 EXCEPTION_PAGE_MAX: Final = 10_000
+HOLDS_MAX: Final = 1_000
 
 
 @dataclass(frozen=True)
@@ -92,11 +94,27 @@ class Holds:
             raise NotFound("no such hold", code=ReasonCode.NOT_FOUND)
         return _hold(rows[0].mapping("hold"), rows[0].texts("recordIds"))
 
+    def active(self, caller: Caller) -> list[HoldView]:
+        """The holds of the tenant that are active, those reviewed soonest first, at most `HOLDS_MAX`.
+
+        Raises:
+            Oversized: there are more (`LIMIT_EXCEEDED`): nothing is shown rather than a part.
+        """
+        caller.demand(Role.PRIVACY, Role.AUDITOR, Role.OPERATOR)
+        rows = self.database.read("list_holds", tenantId=caller.tenant_id, rowsMax=HOLDS_MAX + 1)[0].rows("holds")
+        if len(rows) > HOLDS_MAX:
+            raise Oversized(
+                "too many holds for one list",
+                code=ReasonCode.LIMIT_EXCEEDED,
+                details={"limit": "HOLDS_MAX", "max": HOLDS_MAX},
+            )
+        return [_hold(row.mapping("hold"), row.texts("recordIds")) for row in rows]
+
     def exceptions(self, caller: Caller, page_size: int = 1_000, cursor: str | None = None) -> ExceptionPage:
         """One page of the tenant's exception ledger, ended entries included.
 
         Raises:
-            InvalidInput: the page size is out of bounds (`LIMIT_EXCEEDED`).
+            InvalidInput: the page size is out of bounds (`LIMIT_EXCEEDED`), or the cursor is another's (`CURSOR_INVALID`).
         """
         caller.demand(Role.PRIVACY, Role.AUDITOR, Role.OPERATOR)
         if not 1 <= page_size <= EXCEPTION_PAGE_MAX:
@@ -105,12 +123,17 @@ class Holds:
                 code=ReasonCode.LIMIT_EXCEEDED,
                 details={"limit": "EXCEPTION_PAGE_MAX", "max": EXCEPTION_PAGE_MAX},
             )
+        listing = f"exceptions/{caller.tenant_id}"
         rows = self.database.read(
-            "list_exceptions", tenantId=caller.tenant_id, after=cursor or "", rowsMax=page_size + 1
+            "list_exceptions",
+            tenantId=caller.tenant_id,
+            after=id_before(listing, cursor),
+            rowsMax=page_size + 1,
         )
         found = [_exception(row) for row in rows[0].rows("entries")]
         more = len(found) > page_size
-        return ExceptionPage(tuple(found[:page_size]), found[page_size - 1].exception_id if more else None, not more)
+        next_cursor = cursor_after(listing, found[page_size - 1].exception_id) if more else None
+        return ExceptionPage(tuple(found[:page_size]), next_cursor, not more)
 
     def _values(self, hold: HoldInput, caller: Caller, owner_id: str) -> dict[str, object]:
         review_at, now = instant_from_text(hold.review_at), self.clock.now()

@@ -35,14 +35,16 @@ class Stored:
     requester_roles: frozenset[Role]
     reason: str | None
     receipt: bytes | None
+    receipt_sequence: int
     reopened: int
 
 
 @dataclass(frozen=True)
 class Ledger:
-    """Requests and outcomes in the graph."""
+    """Requests and outcomes in the graph. `graph_level` is how far the reading back of the graph itself reaches."""
 
     database: Database
+    graph_level: str
 
     def load(self, request_id: str) -> Stored:
         """The request of that id.
@@ -142,7 +144,9 @@ class Ledger:
 
     def outcomes(self, request_id: str, after: str, rows_max: int) -> list[OutcomeView]:
         """At most `rows_max` outcomes behind the id `after`, in the order of their ids."""
-        rows = self.database.read("list_outcomes", requestId=request_id, after=after, rowsMax=rows_max)
+        rows = self.database.read(
+            "list_outcomes", requestId=request_id, after=after, rowsMax=rows_max, graphLevel=self.graph_level
+        )
         return [outcome_from_row(row) for row in rows[0].rows("outcomes")]
 
     def failures(self, request_id: str) -> list[Mapping[str, object]]:
@@ -175,7 +179,7 @@ def _number(counts: Sequence[OutcomeCount], *states: OutcomeState) -> int:
 
 def _stored(values: Mapping[str, object]) -> Stored:
     finished, reason, receipt = values.get("finishedAt"), values.get("reason"), values.get("receipt")
-    reopened = values.get("reopened")
+    reopened, sequence = values.get("reopened"), values.get("receiptSequence")
     return Stored(
         request_id=str(values["requestId"]),
         tenant_id=str(values["tenantId"]),
@@ -189,5 +193,6 @@ def _stored(values: Mapping[str, object]) -> Stored:
         requester_roles=frozenset(Role(role) for role in cast("list[str]", values["requesterRoles"])),
         reason=reason if isinstance(reason, str) else None,
         receipt=receipt.encode() if isinstance(receipt, str) else None,
+        receipt_sequence=sequence if isinstance(sequence, int) else 0,
         reopened=reopened if isinstance(reopened, int) else 0,
     )

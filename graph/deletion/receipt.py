@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -29,6 +30,8 @@ class OutcomeCount:
 def build_receipt(
     *,
     view: RequestView,
+    sequence: int,
+    previous: bytes | None,
     state: DeletionState,
     finished_at: int,
     policy: Policy,
@@ -40,6 +43,8 @@ def build_receipt(
 
     Args:
         view: the request.
+        sequence: 1 for the first receipt of the request, and so on.
+        previous: the receipt that this one replaces, where something that was held or had failed is settled now.
         state: the state that it ends in.
         finished_at: when it ended.
         policy: boundary, inventory and versions.
@@ -51,6 +56,8 @@ def build_receipt(
     receipt: dict[str, object] = {
         "type": RECEIPT_TYPE,
         "requestId": view.request_id,
+        "sequence": sequence,
+        "replaces": None if previous is None else hashlib.sha256(previous).hexdigest(),
         "tenantId": view.tenant_id,
         "state": state.value,
         "complete": state in DELETION_STATES_COMPLETE,

@@ -34,16 +34,17 @@ def resolve_scope(
     """
     if subject.kinds is not None and not may_request(policy, caller, frozenset(subject.kinds)):
         # Before anything is looked up: who may not delete must not learn whether there is something to delete.
-        raise _not_theirs()
+        raise not_theirs()
     wanted = _stated(database, keys, caller, subject)
     row = database.read("list_subject", identities=wanted, tenantId=caller.tenant_id)[0]
     kinds = frozenset(row.texts("kinds"))
     if set(row.texts("asked")) != set(wanted) or not may_request(policy, caller, kinds):
-        raise _not_theirs()
+        raise not_theirs()
     return Scope(tuple(sorted(row.texts("scope"))), kinds)
 
 
-def _not_theirs() -> NotAuthorized:
+def not_theirs() -> NotAuthorized:
+    """The answer to who may not ask, and to whoever asks for what is not there: the same words."""
     return NotAuthorized(
         "these records are not there, or not the requester's to delete", code=ReasonCode.REQUESTER_UNAUTHORIZED
     )

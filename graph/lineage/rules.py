@@ -22,7 +22,7 @@ from graph.lineage.model import (
     Selection,
 )
 from graph.policy.model import Policy
-from graph.vocabulary import EdgeType, ReasonCode
+from graph.vocabulary import EdgeType, ReasonCode, RecordState
 
 _CHECK_CHARACTERS = 32
 
@@ -124,7 +124,9 @@ def sight_of(caller: Caller, *, include_deleted: bool) -> Sight:
 
 def state_shown(row: Row) -> str | None:
     """The state that is shown: a record that a deletion has fenced says so. None for a tombstone, which has none."""
-    return BEING_DELETED if row.truth("fenced") else row.text_or_none("state")
+    state = row.text_or_none("state")
+    settled = state in {RecordState.INVALIDATED, RecordState.RETAINED}
+    return BEING_DELETED if row.truth("fenced") and not settled else state
 
 
 def cursor_text(selection: Selection, caller: Caller, position: Position) -> str:

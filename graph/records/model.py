@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import cast
 
 from pydantic import JsonValue
 
+from graph.access import Caller
 from graph.database.rows import Row
 from graph.envelope import Fault
 from graph.vocabulary import EdgeType, ReasonCode
@@ -84,9 +85,12 @@ class Known:
     envelope: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     deleted_by: frozenset[str] = frozenset()
 
-    def is_known_to(self, tenants: Collection[str]) -> bool:
-        """Whether somebody of these tenants may learn that this identity is, or was, there."""
-        return not self.deleted_by.isdisjoint(tenants) if self.is_tombstone else self.tenant_id in tenants
+    def is_known_to(self, caller: Caller) -> bool:
+        """Whether a caller may learn that this identity is, or was, there: by tenant, and while it lives by audience."""
+        if self.is_tombstone:
+            return not self.deleted_by.isdisjoint(caller.tenants)
+        in_audience = caller.purpose in self.purposes and not self.permissions.isdisjoint(caller.grants)
+        return self.tenant_id in caller.tenants and in_audience
 
     @property
     def version(self) -> int:

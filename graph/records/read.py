@@ -101,7 +101,7 @@ def _view(identity: str, row: Row) -> RecordView:
             "conflicts": cast("JsonValue", sorted(row.texts("contradicts"))),
             "supersedes": cast("JsonValue", row.texts("supersedes")),
             "supersededBy": cast("JsonValue", row.texts("supersededBy")),
-            "deletionState": _BEING_DELETED if known.fenced else known.state,
+            "deletionState": _BEING_DELETED if _is_going(known) else known.state,
             "downstreamRefs": cast("JsonValue", sorted(downstream)[:NEIGHBOURS_MAX]),
             "sources": cast("JsonValue", [_source(source) for source in sources[:NEIGHBOURS_MAX]]),
         },
@@ -118,9 +118,14 @@ def _ineligible_because(known: Known, older_versions: int) -> list[str]:
     because = [f"{ReasonCode.ENVELOPE_INCOMPLETE}:{field}" for field in lacking]
     if known.state != RecordState.ACTIVE:
         because.append(known.state)
-    if known.fenced:
+    if _is_going(known):
         because.append(_BEING_DELETED)
     return because
+
+
+def _is_going(known: Known) -> bool:
+    """Whether a deletion has fenced a record and not settled it yet."""
+    return known.fenced and known.state not in {RecordState.INVALIDATED, RecordState.RETAINED}
 
 
 def _source(row: Row) -> dict[str, JsonValue]:

@@ -118,7 +118,7 @@ class Registrar:
             if (existing := known.get(draft.identity)) is not None:
                 verdicts[draft.index] = _repeated(draft, existing)
                 return False
-            links_checked(draft, known, self.policy, frozenset(caller.tenants))
+            links_checked(draft, known, self.policy, caller)
             places_checked(draft, taken)
         except Refused as error:
             verdicts[draft.index] = _refused(draft.identity, error)
@@ -146,11 +146,13 @@ def _created(draft: Draft) -> RegisterResult:
 def _repeated(draft: Draft, existing: Known) -> RegisterResult:
     if existing.is_tombstone:
         raise Blocked("this record was deleted", code=ReasonCode.TOMBSTONE_BLOCKED)
+    if existing.state == RecordState.RETAINED:
+        raise Blocked("this record was deleted but for an exception", code=ReasonCode.HOLD_ACTIVE)
     if existing.fenced:
         raise Blocked("this record is being deleted", code=ReasonCode.SOURCE_FENCED)
     if existing.envelope.get("fingerprint") != draft.envelope["fingerprint"]:
         raise Conflict(
-            "another record has this name; a change is a new version that supersedes it",
+            "another record has this name; a change, or what mends one in quarantine, gets its own name and supersedes it",
             code=ReasonCode.RECORD_IMMUTABLE,
         )
     if draft.faults:

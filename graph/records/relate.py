@@ -88,7 +88,7 @@ def _checked(relation: Relation, known: Mapping[str, Known], policy: Policy, cal
 
 def _end(known: Mapping[str, Known], identity: str, caller: Caller) -> Known:
     end, details = known.get(identity), {"recordId": identity}
-    if end is None or not end.is_known_to(caller.tenants):
+    if end is None or not end.is_known_to(caller):
         raise NotFound("no such record", code=ReasonCode.NOT_FOUND, details=details)
     if end.is_tombstone:
         raise Blocked("a record was deleted", code=ReasonCode.TOMBSTONE_BLOCKED, details=details)

@@ -7,6 +7,7 @@ from typing import Final, cast
 
 from pydantic import JsonValue
 
+from graph.access import Caller
 from graph.clock import instant_from_text
 from graph.envelope import (
     INSTANT_FIELDS,
@@ -156,14 +157,14 @@ def _instant(field: str, text: str) -> int:
     return instant
 
 
-def links_checked(draft: Draft, known: Mapping[str, Known], policy: Policy, tenants: frozenset[str]) -> None:
+def links_checked(draft: Draft, known: Mapping[str, Known], policy: Policy, caller: Caller) -> None:
     """Whether a record may hang on everything that it names.
 
     Args:
         draft: the record.
         known: what the graph knows of the identities that it touches.
         policy: which edges may join which kinds.
-        tenants: the caller's tenant and the shared source scopes.
+        caller: who registers it; may hang it only on what it may see.
 
     Raises:
         Refused: the first demand that is not met, with the identity it fails on.
@@ -174,7 +175,7 @@ def links_checked(draft: Draft, known: Mapping[str, Known], policy: Policy, tena
             code=ReasonCode.DERIVATION_CYCLE,
             details={"cycle": [draft.identity, draft.identity]},
         )
-    sources = [(link.edge, _source_of(known, link.identity, tenants)) for link in draft.links]
+    sources = [(link.edge, _source_of(known, link.identity, caller)) for link in draft.links]
     for edge, source in sources:
         _edge_checked(draft, edge, source, policy)
     if draft.state == RecordState.QUARANTINED:
@@ -185,7 +186,7 @@ def links_checked(draft: Draft, known: Mapping[str, Known], policy: Policy, tena
     derived = [known[link.identity] for link in draft.links if link.edge in DERIVATION_EDGES]
     _audience_checked(draft, derived)
     if draft.supersedes is not None:
-        _supersession_checked(draft, _source_of(known, draft.supersedes, tenants), policy)
+        _supersession_checked(draft, _older_of(known, draft.supersedes, caller), policy)
 
 
 def places_checked(draft: Draft, taken: Collection[tuple[str, str]]) -> None:
@@ -200,10 +201,10 @@ def places_checked(draft: Draft, taken: Collection[tuple[str, str]]) -> None:
             raise Conflict("another record names that copy", code=ReasonCode.LOCATOR_TAKEN, details=details)
 
 
-def _source_of(known: Mapping[str, Known], identity: str, tenants: frozenset[str]) -> Known:
+def _source_of(known: Mapping[str, Known], identity: str, caller: Caller) -> Known:
     source = known.get(identity)
     details = {"sourceId": identity}
-    if source is None or not source.is_known_to(tenants):
+    if source is None or not source.is_known_to(caller):
         # What is foreign, deleted or not, and what is missing look alike to whoever may not know of it.
         raise NotFound("a source is not there", code=ReasonCode.SOURCE_NOT_FOUND, details=details)
     if source.is_tombstone:
@@ -218,6 +219,15 @@ def _source_of(known: Mapping[str, Known], identity: str, tenants: frozenset[str
         details |= {"field": lacking[0]}
         raise Conflict("a source's envelope is not whole", code=ReasonCode.SOURCE_NOT_ELIGIBLE, details=details)
     return source
+
+
+def _older_of(known: Mapping[str, Known], identity: str, caller: Caller) -> Known:
+    """The version that is to be succeeded; one in quarantine may be, by a whole record: that is its way out."""
+    older = known.get(identity)
+    in_quarantine = older is not None and not older.is_tombstone and older.state == RecordState.QUARANTINED
+    if older is not None and in_quarantine and not older.fenced and older.tenant_id == caller.tenant_id:
+        return older
+    return _source_of(known, identity, caller)
 
 
 def _edge_checked(draft: Draft, edge: EdgeType, source: Known, policy: Policy) -> None:
@@ -267,6 +277,9 @@ def _supersession_checked(draft: Draft, older: Known, policy: Policy) -> None:
     details = {"sourceId": older.identity}
     if older.tenant_id != draft.properties["tenantId"]:
         raise Conflict("a version belongs to its tenant", code=ReasonCode.TENANT_MIXING, details=details)
+    if older.state == RecordState.QUARANTINED:
+        # The whole record takes the place of the one that was not: there is no kind or trust to carry on.
+        return
     if older.state != RecordState.ACTIVE:
         raise Conflict("that version has a successor", code=ReasonCode.SUPERSESSION_FORK, details=details)
     if not policy.edge(EdgeType.SUPERSEDES).allows(draft.kind, older.kind):

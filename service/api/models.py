@@ -56,9 +56,11 @@ class Record(Answer):
     """A record without its content."""
 
     record_id: RecordIdText
-    envelope: dict[str, JsonValue]
+    envelope: Annotated[
+        dict[str, JsonValue], Field(description="What its producer stated, and what the service added and read now.")
+    ]
     eligible: Annotated[bool, Field(description="Whether it may be used at all now.")]
-    ineligible_because: list[str]
+    ineligible_because: Annotated[list[str], Field(description="Why not, where it may not.")]
     neighbours_whole: Annotated[
         bool, Field(description="Whether sources and downstreamRefs of the envelope list every neighbour.")
     ]
@@ -86,11 +88,11 @@ class RecordName(Answer):
     """A producer's own name for a record, in the scope that it was registered under. Compared in NFC, else exactly."""
 
     name: Annotated[str, Field(min_length=1, examples=["manual/4"])]
-    scope: Annotated[str, Field(max_length=512)] = ""
+    scope: Annotated[str, Field(max_length=512, description="The scope that it was registered under.")] = ""
 
 
 class ResolvedName(Answer):
-    """The id that a name has in the caller's tenant, whether or not such a record was registered."""
+    """The id that a name has in the caller's tenant, whether or not anything was ever registered under it."""
 
     record_id: RecordIdText
 

@@ -10,7 +10,6 @@ from typing import BinaryIO, Final
 
 import typer
 from rich.console import RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from graph.access import Caller
@@ -19,6 +18,7 @@ from graph.policy.model import Policy
 from graph.records.model import RegisterStatus
 from graph.vocabulary import Role
 from service.bootstrap import Application
+from service.cli.explaining import explained
 from service.cli.screen import Screen
 from service.cli.tables import cell, grid
 from service.formats.ndjson import LineResult, import_lines
@@ -116,9 +116,9 @@ def opened(file: Path) -> Generator[BinaryIO]:
 def _problem_table(problems: list[LineResult], report: ImportReport) -> list[RenderableType]:
     if not problems:
         return []
-    table: Table = grid("line#", "became", "code", "record", "details")
+    table = grid("line#", "became", "code", "record", "details")
     for one in problems:
-        details = ", ".join(f"{name}: {value}" for name, value in one.details.items() if name != "line")
+        details = explained(one.details)
         status = Text(one.status.value, style=_STYLES[one.status])
         table.add_row(cell(str(one.line)), status, cell(one.code), cell(one.record_id), cell(details))
     hidden = report.codes.total() - len(problems)

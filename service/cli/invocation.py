@@ -10,12 +10,17 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Concatenate, Final, ParamSpec
 
 import typer
+from typer.core import TyperCommand
 
-from graph.errors import SequelaError
+from graph.errors import NotReady, SequelaError
+from graph.vocabulary import ReasonCode
 from service.cli.exits import ExitCode, failure_of
 from service.cli.screen import Screen
 
 if TYPE_CHECKING:
+    # typer keeps its reader of options to itself, and calls its own methods with this.
+    from typer._click.core import Context
+
     from graph.access import Caller
     from service.bootstrap import Application
     from service.local.server import LocalServer
@@ -26,6 +31,9 @@ P = ParamSpec("P")
 DEFAULT_TENANT: Final = "default"
 DEFAULT_PRINCIPAL: Final = "operator"
 DEFAULT_PURPOSE: Final = "lineage_review"
+DEMO_FOLDER: Final = "demo"
+# Ends an example whose names are those of the demo.
+AFTER_DEMO: Final = " (after `sequela demo` and the export that it ends with)"
 
 _JSON = Annotated[bool, typer.Option("--json", help="Answer in JSON.", rich_help_panel="Output")]
 _WHO: Final = "Who asks"
@@ -51,19 +59,26 @@ _WHO_OPTIONS: Final[tuple[tuple[str, object, object], ...]] = (
 
 @dataclass(frozen=True)
 class Invocation:
-    """One call of a command: where it writes, and as whom it acts."""
+    """One call of a command: where it writes, as whom it acts, and whether it only makes sense where a database is."""
 
     screen: Screen
     tenant: str = DEFAULT_TENANT
     principal: str = DEFAULT_PRINCIPAL
     purpose: str = DEFAULT_PURPOSE
+    looks: bool = False
 
     @contextmanager
     def application(self) -> Generator[Application]:
-        """The application on the database of the settings, which is started for the while where it has to be."""
+        """The application on the database of the settings, which is started for the while where it has to be.
+
+        Raises:
+            NotReady: the command looks for something, and the home folder has no database: it would make an empty one.
+        """
         from service.bootstrap import running_application  # noqa: PLC0415 - everything heavy hangs on it
 
         settings = load_settings()
+        if self.looks and settings.neo4j_uri is None:
+            _database_checked(settings)
         server = None if settings.neo4j_uri else self.local_server(settings)
         if server is not None and not server.status().running:
             self.screen.say("The database of this folder is not running; `sequela db start` keeps it running.")
@@ -100,6 +115,20 @@ class Invocation:
         raise typer.Exit(exit_code)
 
 
+def _database_checked(settings: Settings) -> None:
+    from service.local.paths import Home  # noqa: PLC0415 - beside the heavy ones
+
+    home = settings.home.expanduser().absolute()
+    if Home(home).data.is_dir():
+        return
+    demo = " The demo's is in its folder demo." if Home(home / DEMO_FOLDER).data.is_dir() else ""
+    raise NotReady(
+        f"there is no database in {home}.{demo} `sequela db start` makes one there; SEQUELA_HOME names another folder, "
+        "SEQUELA_NEO4J_URI another server",
+        code=ReasonCode.SERVICE_NOT_READY,
+    )
+
+
 def load_settings() -> Settings:
     """The settings of the environment; a wrong one is named and ends the command."""
     from pydantic import ValidationError  # noqa: PLC0415 - a quarter of a second
@@ -113,8 +142,20 @@ def load_settings() -> Settings:
         raise typer.BadParameter("; ".join(named)) from None
 
 
+class _Command(TyperCommand):
+    """A command whose refusals are in its own words, and not those of the library that reads the options."""
+
+    def parse_args(self, ctx: Context, args: list[str]) -> list[str]:
+        """Read the options."""
+        try:
+            return super().parse_args(ctx, args)
+        except typer.BadParameter as error:
+            error.message = error.message.removeprefix("Value error, ")
+            raise
+
+
 def command(
-    app: typer.Typer, name: str, *, example: str, acts: bool = True, panel: str | None = None
+    app: typer.Typer, name: str, *, example: str, acts: bool = True, looks: bool = False, panel: str | None = None
 ) -> Callable[[Callable[Concatenate[Invocation, P], None]], Callable[Concatenate[Invocation, P], None]]:
     """Register a command; its first parameter is the `Invocation` of the options that all commands share.
 
@@ -125,6 +166,7 @@ def command(
         name: what it is called by.
         example: one line that a person can try.
         acts: whether it acts as somebody, and so takes a tenant, a principal and a purpose.
+        looks: whether it is about what a database holds already, so that it makes none.
         panel: the heading of the overview that it stands under.
     """
     shared = (*_WHO_OPTIONS, *_OUTPUT_OPTIONS) if acts else _OUTPUT_OPTIONS
@@ -132,7 +174,7 @@ def command(
     def register(function: Callable[Concatenate[Invocation, P], None]) -> Callable[Concatenate[Invocation, P], None]:
         @functools.wraps(function)
         def run(**given: object) -> None:
-            invocation = _invocation({option: given.pop(option) for option, _, _ in shared})
+            invocation = _invocation({option: given.pop(option) for option, _, _ in shared}, looks=looks)
             try:
                 function(invocation, **given)  # pyright: ignore[reportCallIssue] - typer fills the parameters by name
             except SequelaError as error:
@@ -141,7 +183,7 @@ def command(
         run.__signature__ = _signature(function, shared)  # pyright: ignore[reportAttributeAccessIssue]
         # The signature says it all; these would be read a second time, which --help would feel.
         run.__annotations__ = {}
-        app.command(name, epilog=f"Example: {example}", rich_help_panel=panel)(run)
+        app.command(name, cls=_Command, epilog=f"Example: {example}", rich_help_panel=panel)(run)
         return function
 
     return register
@@ -154,8 +196,9 @@ def _signature(function: Callable[..., None], shared: tuple[tuple[str, object, o
     return inspect.Signature([*(parameter.replace(kind=kind) for parameter in own), *added])
 
 
-def _invocation(shared: dict[str, object]) -> Invocation:
+def _invocation(shared: dict[str, object], *, looks: bool) -> Invocation:
     screen = Screen(as_json=bool(shared["as_json"]))
     if "tenant" not in shared:
-        return Invocation(screen)
-    return Invocation(screen, str(shared["tenant"]), str(shared["acting_principal"]), str(shared["purpose"]))
+        return Invocation(screen, looks=looks)
+    who = (str(shared["tenant"]), str(shared["acting_principal"]), str(shared["purpose"]))
+    return Invocation(screen, *who, looks=looks)

@@ -34,6 +34,7 @@ def preview_lines(planned: Preview, names: Mapping[str, str] = _NAMES) -> list[R
     return [
         table,
         *_more(len(planned.items)),
+        Text("Rule alone: nothing else alive carries it. Rule supported: another live source does.", style="dim"),
         Text.assemble(f"{_count(len(planned.scope), 'record')} in scope, ", _totals(planned.counts)),
     ]
 
@@ -77,7 +78,8 @@ def _rule(item: PlannedOutcome) -> str:
 
 def _open(view: RequestView) -> Text:
     if view.complete:
-        return Text("; complete", style="green")
+        kept = view.counts.get(DerivativeOutcome.RETAINED_UNDER_EXCEPTION, 0)
+        return Text(f"; complete, with {kept} kept under an exception" if kept else "; complete", style="green")
     owned = f", {view.owned_failures} failed with an owner" if view.owned_failures else ""
     return Text(f"; not complete: {view.pending} open{owned}", style="bold yellow")
 

@@ -25,7 +25,7 @@ def parsed(model: type[_M], given: Mapping[str, object]) -> _M:
         return model.model_validate(given)
     except ValidationError as error:
         named = [
-            f"{'.'.join(str(part) for part in one['loc']) or 'input'}: {one['msg']}"
+            f"{'.'.join(str(part) for part in one['loc']) or 'input'}: {one['msg'].removeprefix('Value error, ')}"
             for one in error.errors(include_url=False, include_input=False)
         ]
         raise typer.BadParameter("; ".join(named)) from None

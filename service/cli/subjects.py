@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 RecordId = Annotated[str | None, typer.Argument(metavar="[ID]", help="The record's id.")]
 Name = Annotated[str | None, typer.Option("--name", help="The name that it was registered under.")]
-Scope = Annotated[str, typer.Option("--scope", help="The scope of the name.")]
+Scope = Annotated[str, typer.Option("--scope", help="The scope that the name was registered under.")]
 
 
 @dataclass(frozen=True)

@@ -26,18 +26,27 @@ class FilesConnector:
     """Copies as files below one root folder.
 
     A locator is a relative path with `/` between its parts; it never leaves the root, neither by `..` nor through a
-    symbolic link. The root holds a marker file: a folder without it is the mount point of a disk that is not mounted, or
-    somebody else's, and says nothing about copies.
+    symbolic link. The root holds a marker file with its id: a folder without it is the mount point of a disk that is not
+    mounted, or somebody else's, and says nothing about copies; nor does a root with another id than the store was first
+    used with.
     """
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, root_id: str | None = None) -> None:
         self._root = root
+        self._root_id = root_id
 
-    def create(self) -> None:
+    def create(self, root_id: str) -> None:
         """Make the root with its marker where there is nothing yet; a folder that exists is left as it is."""
         if not self._root.exists():
             self._root.mkdir(mode=0o700, parents=True)
-            (self._root / MARKER).touch()
+            (self._root / MARKER).write_text(root_id, encoding="ascii")
+
+    def root_id(self) -> str | None:
+        """The id in the root's marker, or none where there is no such root."""
+        try:
+            return (self._root / MARKER).read_text(encoding="ascii")
+        except (OSError, ValueError):
+            return None
 
     def write(self, locator: str, data: bytes) -> None:
         """Put a copy there, whole or not at all, and on the disk before it is answered.
@@ -108,6 +117,8 @@ class FilesConnector:
             is_marked = stat.S_ISREG((self._root / MARKER).lstat().st_mode)
         except OSError as error:
             raise StoreUnavailable(f"the root folder is not there, or has no {MARKER}") from error
+        if self._root_id is not None and self.root_id() != self._root_id:
+            raise StoreUnavailable("this is not the root that the store was first used with")
         if not is_marked:
             raise StoreUnavailable(f"the root's {MARKER} is not a file")
 

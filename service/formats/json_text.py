@@ -40,8 +40,12 @@ class JsonText:
         return _line_and_column(self.text, _Scanner(self.text, path).offset_of_path())
 
 
-def read_json(data: bytes) -> JsonText:
+def read_json(data: bytes, *, first_line: int = 1) -> JsonText:
     """Read one JSON text in UTF-8. A byte order mark is no JSON; a format that allows one takes it off.
+
+    Args:
+        data: the text.
+        first_line: the number of its first line in the file that it is a part of; refusals count from there.
 
     Raises:
         InvalidInput: `MALFORMED_INPUT` with `line`, `column` and `problem`; the text itself is not quoted.
@@ -49,11 +53,11 @@ def read_json(data: bytes) -> JsonText:
     try:
         text = data.decode("utf-8")
     except UnicodeDecodeError as error:
-        _refuse(data[: error.start].decode("utf-8"), error.start, "no UTF-8")
+        _refuse(data[: error.start].decode("utf-8"), error.start, "no UTF-8", first_line)
     try:
         return JsonText(text, _read_fast(text))
     except (ValueError, RecursionError):
-        _refuse(text, *_first_fault(text))
+        _refuse(text, *_first_fault(text), first_line)
 
 
 def _read_fast(text: str) -> JsonValue:
@@ -91,8 +95,9 @@ def _first_fault(text: str) -> tuple[int, str]:
     return 0, "a number is too long"
 
 
-def _refuse(text: str, offset: int, problem: str) -> NoReturn:
+def _refuse(text: str, offset: int, problem: str, first_line: int) -> NoReturn:
     line, column = _line_and_column(text, offset)
+    line += first_line - 1
     raise InvalidInput(
         f"no JSON that can be read: {problem}, line {line}, column {column}",
         code=ReasonCode.MALFORMED_INPUT,

@@ -155,9 +155,8 @@ def _parsed(number: int, data: bytes) -> RecordInput | LineResult:
                 code=ReasonCode.LIMIT_EXCEEDED,
                 details={"limit": "LINE_BYTES_MAX", "max": LINE_BYTES_MAX},
             )
-        return _record(read_json(text))
+        return _record(read_json(text, first_line=number))
     except Refused as error:
-        # The reader counts within the line; the caller counts lines.
         details = {**error.details, "line": number, "message": error.message}
         return LineResult(number, RegisterStatus.REFUSED, code=error.code, details=details)
 

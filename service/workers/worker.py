@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, cast
@@ -35,7 +36,11 @@ class Worker:
 
     def run_once(self) -> int:
         """Advance every unfinished request, then attempt what is due; answers how much was done."""
-        done = self.advance_requests()
+        return self.advance_requests() + self.drain_stores()
+
+    def drain_stores(self) -> int:
+        """Attempt what is due in every store; answers the number of attempts."""
+        done = 0
         for store_id, connector in self.application.connectors.items():
             for shard in range(self.application.settings.shards):
                 done += self.drain(store_id, connector, shard)
@@ -108,9 +113,15 @@ class WorkerThreads:
     def __init__(self, application: Application, count: int) -> None:
         self._application = application
         self._stopping = threading.Event()
+        # With several threads the first one only carries requests forward: a store that hangs holds none of them up.
+        steps: list[Callable[[Worker], int]] = [Worker.drain_stores] * count
+        if count:
+            steps[0] = Worker.advance_requests if count > 1 else Worker.run_once
         self._threads = [
-            threading.Thread(target=self._run, args=(f"{application.ids.new()}-{number}",), name=f"worker-{number}")
-            for number in range(count)
+            threading.Thread(
+                target=self._run, args=(f"{application.ids.new()}-{number}", step), name=f"worker-{number}"
+            )
+            for number, step in enumerate(steps)
         ]
 
     def start(self) -> None:
@@ -124,16 +135,16 @@ class WorkerThreads:
         for thread in self._threads:
             thread.join()
 
-    def _run(self, holder: str) -> None:
+    def _run(self, holder: str, step: Callable[[Worker], int]) -> None:
         worker = Worker(self._application, holder)
         while not self._stopping.is_set():
-            if not _step(worker):
+            if not _guarded(step, worker):
                 self._stopping.wait(IDLE_SECONDS)
 
 
-def _step(worker: Worker) -> int:
+def _guarded(step: Callable[[Worker], int], worker: Worker) -> int:
     try:
-        return worker.run_once()
+        return step(worker)
     except Unavailable as error:
         worker.events.warning("worker_waits", code=error.code)
     except Exception as error:  # noqa: BLE001 - a worker outlives a failed step; what it left is found again in the graph

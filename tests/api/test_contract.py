@@ -104,6 +104,16 @@ def test_the_page_for_people_lists_every_operation_and_loads_nothing(client, con
     for path in contract["paths"]:
         assert f"<code>{path}</code>" in response.text
     assert "<code id=TOMBSTONE_BLOCKED>" in response.text
+    assert "$ref" not in response.text
+    assert "`" not in response.text
+    for name in re.findall(r"href='#shape-(\w+)'", response.text):
+        assert f"id='shape-{name}'" in response.text
+    assert "href='#shape-RecordInput'" in response.text
+
+
+def test_the_bare_address_leads_to_the_page(client):
+    answer = client.get("/", follow_redirects=False)
+    assert (answer.status_code, answer.headers["Location"]) == (307, "/docs")
 
 
 def test_whatever_is_sent_is_answered_as_published(application, api):

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from tests.support.records import stated
+from tests.support.records import TENANT, stated
 
 COUNTS = {"deleted": 5, "invalidated": 1, "not_found": 0, "retained_under_exception": 0, "failed": 0}
 HOLD = ("--type", "legal_hold", "--authority", "Order 12", "--policy-ref", "case-12", "--contact", "mailto:l@x.example")
@@ -31,8 +31,8 @@ def world(sequela, tmp_path):
     """A preference, a manual and what came of them, one of it with a copy in the files store."""
     taken = sequela("import", "-", "--json", given="\n".join(json.dumps(record) for record in RECORDS))
     assert taken.code == 0, taken.err
-    copy = tmp_path / "home" / "files" / "vectors" / "1.bin"
-    copy.parent.mkdir()
+    copy = tmp_path / "home" / "files" / TENANT / "vectors" / "1.bin"
+    copy.parent.mkdir(parents=True)
     copy.write_bytes(b"0.1 0.2")
     ids = {record["name"]: line["recordId"] for record, line in zip(RECORDS, taken.lines, strict=False)}
     return ids, copy
@@ -129,11 +129,31 @@ def test_a_hold_keeps_a_record_and_its_release_lets_it_go(sequela, world):
     assert ended.code == 0
     assert ended.document["state"] == "COMPLETED_WITH_EXCEPTIONS"
     assert ended.document["counts"]["retained_under_exception"] == 1
+    assert "; complete, with 1 kept under an exception" in sequela("outcomes", ended.document["requestId"]).out
     ledger = sequela("hold", "list", "--json").document
     assert [(entry["identity"], entry["authority"]) for entry in ledger] == [(ids["packet"], "Order 12")]
     assert ids["packet"] in sequela("hold", "list").out
     assert sequela("hold", "release", held.document["holdId"], "--json").document["state"] == "released"
+    again = sequela("hold", "release", held.document["holdId"])
+    assert again.code == 0
+    assert "It was released before" in again.err
     assert sequela("hold", "release", "nothing").code == 3
+
+
+def test_an_unknown_exception_type_is_refused_with_those_that_there_are(sequela, world):
+    ids, _ = world
+    ended = sequela("hold", "place", ids["packet"], "--type", "bogus", *HOLD[2:], "--review-at", "2099-01-01T00:00:00Z")
+    assert ended.code == 2
+    assert "effect_audit, evaluation_hold, incident_hold, legal_hold, receipt_proof" in ended.err
+
+
+def test_what_was_deleted_before_is_met_and_that_is_said(sequela, world):
+    ids, _ = world
+    first = sequela("delete", ids["manual"], "--yes", "--json")
+    assert "before" not in first.err
+    second = sequela("delete", ids["manual"], "--yes", "--json")
+    assert (second.code, second.document["requestId"]) == (0, first.document["requestId"])
+    assert "was asked for before" in second.err
 
 
 def test_a_hold_without_a_zone_in_its_date_is_refused(sequela, world):

@@ -85,6 +85,36 @@ def test_a_wrong_call_ends_with_2_and_says_why(offline, arguments):
     assert "Error" in ended.err
 
 
+def test_a_value_that_is_none_of_a_list_is_refused_in_plain_words(offline):
+    ended = offline("key", "create", "--role", "king", "--principal", "p", "--purpose", "maintenance")
+    assert "'king' is not one of" in ended.err
+    assert "Value error" not in ended.err
+
+
+LOOKS = [
+    ["show", "x"],
+    ["lineage", "x"],
+    ["outcomes", "x"],
+    ["retry", "x"],
+    ["receipt", "x"],
+    ["check"],
+    ["delete", "x", "--preview"],
+    ["hold", "list"],
+    ["hold", "release", "x"],
+    ["key", "list"],
+    ["key", "revoke", "x"],
+]
+
+
+@pytest.mark.parametrize("arguments", LOOKS, ids=" ".join)
+def test_looking_where_no_database_is_makes_none(offline, tmp_path, arguments):
+    ended = offline(*arguments)
+    assert ended.code == 4
+    assert f"no database in {tmp_path / 'home'}" in ended.err
+    assert "`sequela db start`" in ended.err
+    assert not (tmp_path / "home").exists()
+
+
 def test_a_wrong_setting_is_named(offline):
     ended = offline("db", "status", SEQUELA_PORT="many")
     assert ended.code == 2

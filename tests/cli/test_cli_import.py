@@ -1,7 +1,10 @@
 """`sequela import` of NDJSON."""
 
 import json
+import re
+from pathlib import Path
 
+from graph.envelope import RecordInput
 from tests.support.records import stated
 
 
@@ -77,3 +80,31 @@ def test_a_broken_prov_document_is_refused_whole(sequela, tmp_path):
     assert ended.code == 3
     assert ended.document["error"]["code"] == "MALFORMED_INPUT"
     assert sequela("import", "-", "--format", "prov-json", given="{}").code == 2
+
+
+README = Path(__file__).parents[2] / "service" / "formats" / "README.md"
+
+
+def test_the_lines_of_the_readme_are_created(sequela):
+    lines = re.findall(r"^```json\n(.+)\n```$", README.read_text(encoding="utf-8"), re.MULTILINE)
+    ended = sequela("import", "-", "--json", "--tenant", "default", given="\n".join(lines))
+    assert ended.code == 0, ended.out
+    assert [one.get("status") for one in ended.lines[:-1]] == ["created", "created"]
+    # The purpose that a call has without --purpose.
+    walked = sequela("lineage", "--name", "note-1", "--tenant", "default", "--purpose", "lineage_review", "--json")
+    assert [item["kind"] for item in walked.document["items"]] == ["summary"]
+
+
+def test_the_table_of_the_readme_has_every_field():
+    rows = [line.split("|")[1] for line in README.read_text(encoding="utf-8").splitlines() if line.startswith("| `")]
+    named = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
+    assert named == {info.alias or name for name, info in RecordInput.model_fields.items()}
+
+
+def test_what_is_wrong_with_a_line_is_told_in_words(sequela, tmp_path):
+    path = _file(tmp_path, stated("a"), stated("b", runId=None, purpose=None), stated("c", nmae=1), "{not json")
+    told = " ".join(sequela("import", path).out.split())
+    assert "ENVELOPE_INCOMPLETE: runId; MISSING_PURPOSE: purpose" in told
+    assert "no record has such a field" in told
+    assert "line 4, column 2" in told
+    assert "{'" not in told

@@ -109,5 +109,28 @@ def test_an_id_is_never_cut_however_narrow_the_screen_is():
     assert any(record_id in line for line in _shown(table, width=60))
 
 
+@pytest.mark.parametrize("width", [50, 80, 160])
+def test_no_word_is_cut_however_narrow_the_screen_is(width):
+    cells = (
+        "0196b2f0-8f6e-7cc3-9d0a-3f4c5e6d7a81",
+        "graph",
+        "retained_under_exception",
+        "logically_absent",
+        "legal hold",
+    )
+    table = grid("derivative", "store", "outcome", "verified", "because")
+    table.add_row(*(cell(value) for value in cells))
+    words = " ".join(_shown(table, width=width)).split()
+    assert {*" ".join(cells).split()} <= set(words)
+
+
+def test_a_column_that_says_nothing_gives_way_first():
+    table = grid("derivative", "store", "what is left to do")
+    table.add_row(cell("0196b2f0-8f6e-7cc3-9d0a-3f4c5e6d7a81"), cell("graph"), cell(None))
+    head, _, row = _shown(table, width=45)
+    assert head.split() == ["derivative", "store"]
+    assert row.split() == ["0196b2f0-8f6e-7cc3-9d0a-3f4c5e6d7a81", "graph"]
+
+
 def test_what_records_hold_is_never_read_as_markup():
     assert _shown(cell("[bold]x[/bold] [/]")) == ["[bold]x[/bold] [/]"]

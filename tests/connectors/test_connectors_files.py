@@ -63,7 +63,7 @@ class Files:
 @pytest.fixture
 def files(tmp_path) -> Files:
     store = Files(tmp_path / "root")
-    store.connector.create()
+    store.connector.create("root-1")
     return store
 
 
@@ -149,7 +149,7 @@ def test_a_root_that_is_not_the_store_says_nothing_about_copies(files, what):
 
 def test_a_root_that_is_there_is_not_claimed(tmp_path):
     (tmp_path / "root").mkdir()
-    FilesConnector(tmp_path / "root").create()
+    FilesConnector(tmp_path / "root").create("root-1")
     with pytest.raises(StoreUnavailable):
         FilesConnector(tmp_path / "root").delete("copy")
 

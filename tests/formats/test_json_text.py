@@ -49,6 +49,14 @@ def test_what_is_no_json_is_refused_with_its_place(text, line, column, problem):
     assert refusal.value.details == {"line": line, "column": column, "problem": problem}
 
 
+def test_a_part_of_a_file_counts_its_lines_from_where_it_stands():
+    for data in (b"[1,\n2", b"\n\xff"):
+        with pytest.raises(InvalidInput) as refusal:
+            read_json(data, first_line=7)
+        assert refusal.value.details["line"] == 8
+        assert "line 8" in refusal.value.message
+
+
 def test_a_member_is_found_by_its_path_and_a_missing_one_by_the_nearest_above():
     text = read_json(b'{"a": [1, {"b": 2}],\n "c": 3}')
     assert text.position(("a", 1, "b")) == (1, 12)

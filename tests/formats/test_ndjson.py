@@ -111,6 +111,7 @@ def test_broken_json_is_told_by_line_and_column(application, caller):
     results = list(import_lines([line("a"), b'{"name": "b",\n', line("c")], application.registrar, caller))
     assert (results[1].details["line"], results[1].details["column"]) == (2, 14)
     assert results[1].as_json()["line"] == 2
+    assert "line 2, column 14" in results[1].details["message"]
 
 
 def test_the_longest_line_is_read_and_one_more_byte_is_refused(application, caller, monkeypatch):

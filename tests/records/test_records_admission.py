@@ -210,8 +210,8 @@ def test_text_decides_nothing(room):
 @pytest.mark.req("CLS-03")
 def test_one_store_holds_records_of_two_classes_apart(room):
     room.one(root())
-    place = [{"storeId": "files", "locator": "shared/place"}]
-    remembered, made = room.many(of_class("m", "memory", stores=place), of_class("a", "artifact", stores=place))
+    places = [[{"storeId": "files", "locator": f"shared/{name}"}] for name in ("m", "a")]
+    remembered, made = room.many(of_class("m", "memory", stores=places[0]), of_class("a", "artifact", stores=places[1]))
     shown = [room.read(identity).envelope for identity in (remembered, made)]
     assert [(item["class"], item["expiresAt"], item["deletionState"]) for item in shown] == [
         ("memory", "2026-04-02T09:00:00.000000Z", "active"),

@@ -133,7 +133,7 @@ def test_a_locator_is_kept_as_it_is(room):
     place = f"folder/{DECOMPOSED}"
     room.one(record("r", stores=[{"storeId": "files", "locator": place}]))
     rows = room.cypher("MATCH (:Record)-[e:STORED_IN]->(s:Store) RETURN e.locator AS locator, s.storeId AS store")
-    assert [(row.text("locator"), row.text("store")) for row in rows] == [(place, "files")]
+    assert [(row.text("locator"), row.text("store")) for row in rows] == [(f"tenant-a/{place}", "files")]
     unknown = record("s", stores=[{"storeId": "no-such-store", "locator": "x"}])
     unencodable = record("s", stores=[{"storeId": "files", "locator": "a\0"}])
     assert room.verdicts(unknown, unencodable) == [("refused", "STORE_UNREGISTERED"), ("refused", "NAME_NOT_ENCODABLE")]

@@ -265,3 +265,28 @@ def test_every_call_that_reads_asks_for_the_state(states, api_of):
         (404, 404),
         (200, 200),
     ]
+
+
+# The same record, of which somebody changed nothing but the state: no fence, no other audience, no exception helps.
+BY_STATE_ALONE = {
+    "active": (SERVED, SERVED, SERVED),
+    "superseded": (SERVED, SERVED, SERVED),
+    "quarantined": (HIDDEN, SERVED, SERVED),
+    "invalidated": (HIDDEN, HIDDEN, SERVED),
+    "retained": (HIDDEN, HIDDEN, HIDDEN),
+}
+
+
+@pytest.mark.req("ENV-14")
+def test_the_state_alone_keeps_a_record_from_being_read(room, api_of):
+    root, *made = room.many(record("root"), *(derived(name, "root", content="text") for name in BY_STATE_ALONE))
+    room.cypher(
+        "UNWIND $pairs AS pair MATCH (n:Identity {identity: pair[0]}) SET n.state = pair[1]",
+        pairs=[list(pair) for pair in zip(made, BY_STATE_ALONE, strict=True)],
+    )
+    callers = [api_of(role) for role in (Role.PRODUCER, Role.REVIEWER, Role.AUDITOR)]
+    found = {
+        name: tuple(given(api, root, identity) for api in callers)
+        for name, identity in zip(BY_STATE_ALONE, made, strict=True)
+    }
+    assert found == BY_STATE_ALONE

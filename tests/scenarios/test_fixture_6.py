@@ -292,7 +292,7 @@ def test_12_a_cached_prompt_that_keeps_the_text_is_a_failed_deletion(application
     view = delete(application, caller, ids["preference"])
     lying, _ = faulty(application, _cache_fails(application, answering("deleted")))
     work(lying)
-    assert TEXT.encode() in (application.settings.files_store_root / "cache.bin").read_bytes()
+    assert TEXT.encode() in (application.settings.files_store_root / "tenant-a" / "cache.bin").read_bytes()
     assert _cache(application, caller, view.request_id, ids) == ("failed", "retrying", "VERIFICATION_FAILED", None)
     assert not application.deletions.view(view.request_id, caller).complete
 

@@ -290,7 +290,7 @@ def test_a_paraphrase_is_found_by_its_id_where_a_search_for_the_text_finds_nothi
     view = delete(application, caller, root)
     broken, _ = faulty(application, answering("deleted"))
     work(broken)
-    text = (application.settings.files_store_root / "p.bin").read_bytes()
+    text = (application.settings.files_store_root / "tenant-a" / "p.bin").read_bytes()
     assert b"short" not in text
     assert outcome_table(application, caller, view.request_id)[paraphrase, "files"] == "failed"
     verifier = application.database.catalogue["mark_outcomes_verified"]

@@ -12,14 +12,15 @@ import typer
 from graph.vocabulary import TombstoneReason
 from service.cli.documents import document_of
 from service.cli.exits import ExitCode
-from service.cli.invocation import Invocation, command
+from service.cli.invocation import AFTER_DEMO, Invocation, command
 from service.cli.outcomes import outcome_table, preview_lines, request_document, request_lines
 from service.cli.parsing import parsed
-from service.cli.tables import outline
+from service.cli.tables import moment, outline
 
 if TYPE_CHECKING:
     from graph.deletion.model import Preview, RequestView
 
+_ANY: Final = "0196b2f0-8f6e-7cc3-9d0a-3f4c5e6d7a81"
 _REASONS: Final = ", ".join(TombstoneReason)
 _REQUEST = Annotated[str, typer.Argument(metavar="REQUEST", help="The request's id.")]
 
@@ -27,10 +28,11 @@ _REQUEST = Annotated[str, typer.Argument(metavar="REQUEST", help="The request's 
 def add_to(root: typer.Typer) -> None:
     """Add these commands to the command line."""
     panel = "Delete"
-    command(root, "delete", example="sequela delete --name mem-1 --preview", panel=panel)(delete)
-    command(root, "outcomes", example="sequela outcomes 0196b2f0-8f6e-7cc3-9d0a-3f4c5e6d7a81", panel=panel)(outcomes)
-    command(root, "retry", example="sequela retry 0196b2f0-8f6e-7cc3-9d0a-3f4c5e6d7a81", panel=panel)(retry)
-    command(root, "receipt", example="sequela receipt REQUEST --out receipt.json", panel=panel)(receipt)
+    look = f"sequela delete --name manual/P-44/edition-3 --scope pump --preview{AFTER_DEMO}"
+    command(root, "delete", example=look, looks=True, panel=panel)(delete)
+    command(root, "outcomes", example=f"sequela outcomes {_ANY}", looks=True, panel=panel)(outcomes)
+    command(root, "retry", example=f"sequela retry {_ANY}", looks=True, panel=panel)(retry)
+    command(root, "receipt", example=f"sequela receipt {_ANY} --out receipt.json", looks=True, panel=panel)(receipt)
 
 
 def delete(
@@ -64,7 +66,11 @@ def delete(
         if not yes:
             _ask(invocation, planned)
         bound = asked.model_copy(update={"expected_digest": planned.digest})
+        asked_at = application.clock.now()
         filed = application.deletions.file(bound, caller, application.ids.new())
+        if filed.received_at < asked_at:
+            met = f"Its deletion was asked for before, {moment(filed.received_at)}: this is that request."
+            invocation.screen.say(met, style="yellow")
         view = finish(application, caller, filed.request_id, invocation.screen)
     invocation.screen.answer(request_document(view), *request_lines(view))
     _end_as(invocation, view)

@@ -21,7 +21,7 @@ class Format(StrEnum):
 
 def add_to(root: typer.Typer) -> None:
     """Add these commands to the command line."""
-    command(root, "import", example="sequela import records.ndjson --json | tail -1", panel="Add")(import_file)
+    command(root, "import", example="sequela import records.ndjson", panel="Add")(import_file)
 
 
 def import_file(
@@ -39,6 +39,10 @@ def import_file(
     ] = None,
 ) -> None:
     """Import records; exit code 1 where some were refused.
+
+    service/formats/README.md shows a whole line of NDJSON to copy, explains its fields, and says what becomes of PROV-JSON.
+    A line says what the record is, begins like {"name": "note-1", "class": "artifact", "kind": "document", ...} and leaves
+    out none of the fields that its class demands.
 
     With --json there is one line for each record of an NDJSON file, and one for the whole at the end.
     """

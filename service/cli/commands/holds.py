@@ -32,13 +32,17 @@ def add_to(root: typer.Typer) -> None:
     "place",
     example="sequela hold place ID --type legal_hold --authority 'Order 12' --policy-ref case-12 "
     "--contact mailto:legal@fieldops.example --review-at 2027-01-31T00:00:00Z",
+    looks=True,
 )
 def place(
     invocation: Invocation,
     record_ids: Annotated[list[str], typer.Argument(metavar="ID...", help="The records to hold.")],
-    exception_type: Annotated[str, typer.Option("--type", help="An exception type of the policy.")],
+    exception_type: Annotated[str, typer.Option("--type", help="A type of the policy's exceptions.yaml.")],
     authority: Annotated[str, typer.Option("--authority", help="The order or duty that it rests on.")],
-    policy_ref: Annotated[str, typer.Option("--policy-ref", help="Where the policy or the case is filed.")],
+    policy_ref: Annotated[
+        str,
+        typer.Option("--policy-ref", help="Where it is filed: any text, such as case-12."),
+    ],
     contact: Annotated[str, typer.Option("--contact", help="Who answers for it.")],
     review_at: Annotated[str, typer.Option("--review-at", help="When it is reviewed: RFC 3339 with a zone.")],
 ) -> None:
@@ -55,23 +59,29 @@ def place(
     }
     hold_input = parsed(HoldInput, given)
     with invocation.caller() as (application, caller):
+        types = sorted(application.policy.exception_types)
+        if exception_type not in types:
+            raise typer.BadParameter(f"'{exception_type}' is none of the policy's: {', '.join(types)}.")
         hold = application.holds.place(hold_input, caller, application.ids.new())
     document = document_of(hold)
     invocation.screen.answer(document, fields(document))
 
 
-@command(app, "release", example="sequela hold release 0196b2f0-8f6e-7cc3-9d0a-3f4c5e6d7a81")
+@command(app, "release", example="sequela hold release 0196b2f0-8f6e-7cc3-9d0a-3f4c5e6d7a81", looks=True)
 def release(
     invocation: Invocation, hold_id: Annotated[str, typer.Argument(metavar="HOLD", help="The hold's id.")]
 ) -> None:
     """Release a hold; what it kept from a deletion is then deleted."""
     with invocation.caller() as (application, caller):
+        before = application.holds.view(hold_id, caller).released_at
         hold = application.holds.release(hold_id, caller)
+    if before is not None:
+        invocation.screen.say(f"It was released before, {moment(before)}; nothing has changed.", style="yellow")
     document = document_of(hold)
     invocation.screen.answer(document, fields(document))
 
 
-@command(app, "list", example="sequela hold list --json")
+@command(app, "list", example="sequela hold list --json", looks=True)
 def list_all(invocation: Invocation) -> None:
     """List the exception ledger: what stayed in spite of a deletion, why, and who answers for it."""
     with invocation.caller() as (application, caller):

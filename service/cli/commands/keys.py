@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 from rich.text import Text
@@ -15,6 +15,8 @@ from service.cli.tables import cell, fields, grid, moment
 
 if TYPE_CHECKING:
     from service.auth import KeyView
+
+_ROLES: Final = ", ".join(Role)
 
 app = typer.Typer(help="Keys for the API.", no_args_is_help=True)
 
@@ -32,7 +34,7 @@ def add_to(root: typer.Typer) -> None:
 )
 def create(
     invocation: Invocation,
-    role: Annotated[list[Role], typer.Option("--role", help="A role; give several times for several.")],
+    role: Annotated[list[Role], typer.Option("--role", help=f"A role, several times for several: {_ROLES}.")],
     principal: Annotated[str, typer.Option("--principal", help="Who the key stands for.")],
     purpose: Annotated[list[str], typer.Option("--purpose", help="A purpose; give several times for several.")],
     tenant: Annotated[
@@ -60,7 +62,7 @@ def create(
     invocation.screen.answer(document, fields(document), warning)
 
 
-@command(app, "list", example="sequela key list", acts=False)
+@command(app, "list", example="sequela key list", acts=False, looks=True)
 def list_all(invocation: Invocation) -> None:
     """List the keys, revoked ones included, without their secrets."""
     from service.auth import list_keys  # noqa: PLC0415 - heavy; only when the command runs
@@ -73,7 +75,7 @@ def list_all(invocation: Invocation) -> None:
     invocation.screen.answer([document_of(key) for key in keys], table if keys else "There are no keys.")
 
 
-@command(app, "revoke", example="sequela key revoke 0196b2f0-8f6e-7cc3-9d0a-3f4c5e6d7a81", acts=False)
+@command(app, "revoke", example="sequela key revoke 0196b2f0-8f6e-7cc3-9d0a-3f4c5e6d7a81", acts=False, looks=True)
 def revoke(invocation: Invocation, key_id: Annotated[str, typer.Argument(metavar="KEY", help="The key's id.")]) -> None:
     """Revoke a key from the next call on."""
     from service.auth import revoke_key  # noqa: PLC0415 - heavy; only when the command runs

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from graph.clock import instant_to_text
 from graph.vocabulary import EdgeType
-from service.cli.invocation import Invocation, command
+from service.cli.invocation import AFTER_DEMO, Invocation, command
 from service.cli.subjects import Name, RecordId, Reference, Scope
 from service.cli.tables import fields
 
@@ -35,8 +35,10 @@ class Way(StrEnum):
 def add_to(root: typer.Typer) -> None:
     """Add these commands to the command line."""
     panel = "Look"
-    command(root, "lineage", example="sequela lineage --name mem-1 --direction upstream", panel=panel)(lineage)
-    command(root, "show", example="sequela show --name mem-1 --content", panel=panel)(show)
+    walk_it = "sequela lineage --name summary/job --scope pump --direction upstream"
+    show_it = "sequela show --name summary/job --scope pump --content"
+    command(root, "lineage", example=f"{walk_it}{AFTER_DEMO}", looks=True, panel=panel)(lineage)
+    command(root, "show", example=f"{show_it}{AFTER_DEMO}", looks=True, panel=panel)(show)
 
 
 def lineage(

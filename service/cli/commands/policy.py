@@ -20,7 +20,7 @@ app = typer.Typer(help="The policy bundle.", no_args_is_help=True)
 def add_to(root: typer.Typer) -> None:
     """Add these commands to the command line."""
     root.add_typer(app, name="policy", rich_help_panel="Examine")
-    command(root, "check", example="sequela check", acts=False, panel="Examine")(check)
+    command(root, "check", example="sequela check", acts=False, looks=True, panel="Examine")(check)
 
 
 @command(app, "check", example="sequela policy check my-policy", acts=False)

@@ -6,18 +6,15 @@ import shutil
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
 
 from service.bootstrap import Application, running_application
-from service.cli.invocation import Invocation
+from service.cli.invocation import DEMO_FOLDER, Invocation
 from service.settings import Settings
-
-_FOLDER: Final = "demo"
 
 
 def demo_settings(settings: Settings) -> Settings:
     """The settings of the demo: those of the user, with a folder of its own and always the private server."""
-    home = settings.home.expanduser().absolute() / _FOLDER
+    home = settings.home.expanduser().absolute() / DEMO_FOLDER
     return settings.model_copy(update={"home": home, "neo4j_uri": None, "files_root": None})
 
 

@@ -138,8 +138,10 @@ def preview(demo: Demo) -> Preview:
     """What the deletion would do."""
     demo.narrator.heading("What its deletion would do")
     demo.narrator.say(
-        "The technician asks for the preference to be deleted. The policy says what that means for each derivative: what",
-        "has no other source goes, what has one is emptied and marked for making anew. Nothing has happened yet.",
+        "The technician asks for the preference to be deleted. The policy says, kind by kind, what that means: by one rule",
+        "for a derivative that no other live source carries (alone), by another for one that has such a source",
+        "(supported). Most kinds go either way; a summary that has another source is emptied and waits to be made anew",
+        "from it. Nothing has happened yet.",
     )
     planned = demo.application.deletions.preview(demo.scenario.deletion, demo.caller)
     demo.narrator.show(*preview_lines(planned, demo.names))
