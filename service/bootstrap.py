@@ -100,8 +100,9 @@ class Application:
             )
 
     def _pair_files_root(self) -> None:
-        """Remember which root the files store has. A root that is gone is made anew only where there never was one: an
-        empty folder in its place would make every copy look deleted.
+        """Remember which root the files store has, and make one only where there never was one.
+
+        An empty folder in the place of a root that is gone would make every copy look deleted.
         """
         files = FilesConnector(self.settings.files_store_root)
         if self._files_root_id() is None:

@@ -169,7 +169,7 @@ class _Check:
             (
                 "list_tombstone_leftovers",
                 Invariant.BARE_TOMBSTONE,
-                "an edge of a tombstone carries properties",
+                "an edge of a tombstone, or the operation that made it, still tells something",
                 {"settled": OutcomeState.SETTLED},
             ),
             (

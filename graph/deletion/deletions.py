@@ -198,10 +198,19 @@ class Deletions:
         return self.ledger.view(stored)
 
     def unfinished(self) -> list[str]:
-        """Ids of requests that have not ended and do not wait for stores alone, oldest first, at most `UNFINISHED_MAX`."""
+        """Ids of all requests that have not ended and do not wait for stores alone, oldest first."""
         states = [state.value for state in _UNFINISHED]
-        rows = self.database.read("list_requests_unfinished", states=states, rowsMax=UNFINISHED_MAX)
-        return rows[0].texts("requestIds")
+        found: list[str] = []
+        last_at, last_id = -1, ""
+        while True:
+            row = self.database.read(
+                "list_requests_unfinished", states=states, afterAt=last_at, afterId=last_id, rowsMax=UNFINISHED_MAX
+            )[0]
+            page = row.texts("requestIds")
+            found.extend(page)
+            if len(page) < UNFINISHED_MAX:
+                return found
+            last_at, last_id = row.number("lastAt"), page[-1]
 
     def _scope(self, request: DeletionInput, caller: Caller) -> Scope:
         return resolve_scope(self.database, self.policy, self.keys, caller, request.subject)

@@ -28,6 +28,7 @@ from graph.vocabulary import (
     RecordClass,
     RecordState,
     Role,
+    StoreKind,
     Trust,
 )
 
@@ -174,6 +175,7 @@ class Drafter:
 
     def _stores(self, record: RecordInput) -> tuple[Mapping[str, str], ...]:
         stores: list[Mapping[str, str]] = []
+        tenant_id = self._caller.tenant_id
         for store in record.stores:
             self._policy.store(store.store_id)
             if store.store_id == GRAPH_STORE:
@@ -183,7 +185,11 @@ class Drafter:
                 )
             # Checked, and kept exactly as it is: a store compares bytes, and would not find a normalised locator.
             name_checked(store.locator)
-            stores.append({"storeId": store.store_id, "locator": tenant_locator(self._caller.tenant_id, store.locator)})
+            if self._policy.store(store.store_id).store_kind is StoreKind.FILES:
+                _path_checked(store.locator)
+            place = {"storeId": store.store_id, "locator": tenant_locator(tenant_id, store.locator)}
+            if place not in stores:
+                stores.append(place)
         return tuple(stores)
 
     def _operation(self, record: RecordInput, stated: Mapping[str, JsonValue]) -> dict[str, object]:
@@ -201,6 +207,13 @@ class Drafter:
             "at": self._now,
             "actorKey": self._keys.lookup(tenant_id, "principalId", self._caller.principal_id),
         }
+
+
+def _path_checked(locator: str) -> None:
+    """A file has one locator: spellings such as `./a` or `a/` would let two records name one copy."""
+    parts = locator.split("/")
+    if any(part in {"", ".", ".."} for part in parts):
+        raise InvalidInput("a locator is a plain relative path", code=ReasonCode.MALFORMED_INPUT)
 
 
 def tenant_locator(tenant_id: str, locator: str) -> str:

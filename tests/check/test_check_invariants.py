@@ -44,7 +44,10 @@ def test_a_graph_that_only_the_service_wrote_has_no_findings(application, ids):
 
 def entombed(name, rest):
     tombstone = f"{{identity: ${name}, deletedAt: 1, {rest}}}"
-    return f"MATCH (n {{identity: ${name}}}) REMOVE n:Record SET n:Tombstone SET n = {tombstone}"
+    return (
+        f"MATCH (n {{identity: ${name}}})-[:PRODUCED_BY]->(w:Operation) REMOVE w.method, w.producerId, w.producerVersion"
+        f" REMOVE n:Record SET n:Tombstone SET n = {tombstone}"
+    )
 
 
 # One way to break each invariant: what is written past the service, which invariant is named, and where.

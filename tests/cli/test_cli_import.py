@@ -104,7 +104,7 @@ def test_the_table_of_the_readme_has_every_field():
 def test_what_is_wrong_with_a_line_is_told_in_words(sequela, tmp_path):
     path = _file(tmp_path, stated("a"), stated("b", runId=None, purpose=None), stated("c", nmae=1), "{not json")
     told = " ".join(sequela("import", path).out.split())
-    assert "ENVELOPE_INCOMPLETE: runId; MISSING_PURPOSE: purpose" in told
+    assert "MISSING_PURPOSE: purpose; ENVELOPE_INCOMPLETE: runId" in told
     assert "no record has such a field" in told
     assert "line 4, column 2" in told
     assert "{'" not in told

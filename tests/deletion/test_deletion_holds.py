@@ -326,8 +326,8 @@ def test_nothing_new_can_be_made_of_what_is_kept(application: Application, calle
     (r,) = register(application, caller, record("r"))
     hold(application, caller, r)
     delete(application, caller, r)
-    results = application.registrar.register([derived("late", "r"), record("next", supersedes=r)], caller)
-    assert [result.code for result in results] == ["SOURCE_FENCED", "SOURCE_FENCED"]
+    results = application.registrar.register([derived("late", "r"), record("next", supersedes=r), record("r")], caller)
+    assert [result.code for result in results] == ["SOURCE_FENCED", "SOURCE_FENCED", "HOLD_ACTIVE"]
 
 
 @pytest.mark.req("DEL-17", "EXC-01")

@@ -353,10 +353,21 @@ def test_a_record_that_names_the_graph_itself_as_its_store_can_still_be_deleted(
 
 
 @pytest.mark.req("DEL-06")
-def test_a_locator_that_leaves_the_store_is_never_followed(application: Application, caller: Caller):
-    outside = application.settings.files_store_root.parent / "outside.bin"
+@pytest.mark.parametrize(
+    ("locator", "place"),
+    [
+        ("tenant-a/../../outside.bin", "outside.bin"),
+        ("../outside.bin", "outside.bin"),
+        ("tenant-a/../tenant-b/theirs.bin", "files/tenant-b/theirs.bin"),
+    ],
+)
+def test_a_locator_that_leaves_its_folder_is_never_followed(application: Application, caller: Caller, locator, place):
+    """No such locator passes the door; one that got into the graph past it still leads nowhere."""
+    outside = application.settings.files_store_root.parent / place
+    outside.parent.mkdir(exist_ok=True)
     outside.write_bytes(b"not ours")
-    (identity,) = register(application, caller, with_copy("r", locator="../outside.bin"))
+    (identity,) = register(application, caller, with_copy("r"))
+    application.database.administer("MATCH (:Record)-[e:STORED_IN]->() SET e.locator = $locator", locator=locator)
     view = delete(application, caller, identity)
     work(application)
     assert outside.exists()
