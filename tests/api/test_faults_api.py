@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from graph.database.database import Database
-from service.workers.worker import Worker, _step
+from service.workers.worker import Worker, _guarded
 from tests.support.records import stated
 
 CANARY = "canary-4711"
@@ -67,7 +67,7 @@ def test_a_fault_at_each_statement_of_a_deletion_shows_no_content(
     total = faults.every(asked(lambda: api.post("/v1/deletions/preview", subject)))
     total += faults.every(asked(lambda: api.post("/v1/deletions", subject, key="k1")))
     request_id = api.post("/v1/deletions", subject, key="k1").json()["requestId"]
-    total += faults.every(lambda: _step(worker))
+    total += faults.every(lambda: _guarded(Worker.run_once, worker))
     for path in ("", "/outcomes", "/receipt"):
         total += faults.every(asked(lambda path=path: api.get(f"/v1/deletions/{request_id}{path}")))
     total += faults.every(asked(lambda: api.get(f"/v1/records/{root}")))

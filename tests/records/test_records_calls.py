@@ -17,6 +17,7 @@ import graph.records
 from graph.database.database import ConstraintViolated
 from graph.envelope import RecordInput
 from graph.records.model import RegisterStatus
+from tests.support.deletion import hold
 from tests.support.records import derived, record, stated
 
 TREE = [record("root"), derived("a", "root"), derived("b", "root"), derived("c", "a", "b"), derived("d", "c", "root")]
@@ -207,6 +208,14 @@ def test_what_was_deleted_does_not_come_back(room):
     for identity in (one, summary):
         with pytest.raises(ConstraintViolated):
             room.cypher("CREATE (:Identity:Record {identity: $id})", id=identity)
+
+
+def test_what_was_deleted_but_for_a_hold_is_not_there_to_be_told_again(room):
+    told = record("r", content=1)
+    hold(room.application, room.caller, room.one(told))
+    assert room.verdict(told) == ("unchanged", None)
+    assert room.delete(names=[{"name": "r"}]) == "COMPLETED_WITH_EXCEPTIONS"
+    assert room.verdicts(told, record("r", content=2)) == [("refused", "HOLD_ACTIVE")] * 2
 
 
 def at_once(room, *calls):
