@@ -210,9 +210,12 @@ class Drafter:
 
 
 def _path_checked(locator: str) -> None:
-    """A file has one locator: spellings such as `./a` or `a/` would let two records name one copy."""
+    """A file has one locator: spellings such as `./a` or `a/` would let two records name one copy.
+
+    Names that begin with `.sequela` are the store's own: its marker, and drafts that belong to the copy they are of.
+    """
     parts = locator.split("/")
-    if any(part in {"", ".", ".."} for part in parts):
+    if any(part in {"", ".", ".."} or part.startswith(".sequela") for part in parts):
         raise InvalidInput("a locator is a plain relative path", code=ReasonCode.MALFORMED_INPUT)
 
 

@@ -153,7 +153,6 @@ def test_a_body_is_taken_up_to_its_limit_and_refused_beyond(api):
 
 
 MISSING = [
-    ("GET", "/", 404, "NOT_FOUND"),
     ("GET", f"/{CANARY}", 404, "NOT_FOUND"),
     ("GET", "/v1/records", 405, "METHOD_NOT_ALLOWED"),
     ("DELETE", "/v1/records/x", 405, "METHOD_NOT_ALLOWED"),
