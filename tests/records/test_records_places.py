@@ -45,7 +45,9 @@ def test_a_tenant_is_one_folder_whatever_it_is_called(tenant_id, placed):
     assert tenant_locator(tenant_id, "x/y.bin") == placed
 
 
-@pytest.mark.parametrize("locator", ["../tenant-a/report.bin", "/tenant-a/report.bin", "a/../b", "./a", "a/", "a//b", "b/.sequela-draft-x"])
+@pytest.mark.parametrize(
+    "locator", ["../tenant-a/report.bin", "/tenant-a/report.bin", "a/../b", "./a", "a/", "a//b", "b/.sequela-draft-x"]
+)
 def test_a_file_has_one_spelling_and_no_way_out(room, locator):
     assert room.verdict(record("r", stores=at(locator))) == ("refused", "MALFORMED_INPUT")
 
