@@ -7,7 +7,7 @@
 // returns: fenced INTEGER
 // order:   locks are taken in the order of the list, then by distance from it
 // bound:   what came of size(identities) nodes since the walk that found them
-// plan:    NodeUniqueIndexSeek(Locking) · SetLabels · EagerAggregation
+// plan:    NodeUniqueIndexSeek(Locking) · VarLengthExpand(Pruning,BFS · SetLabels · EagerAggregation
 UNWIND $identities AS wanted
 MATCH (held:Identity {identity: wanted})
 SET held:Identity

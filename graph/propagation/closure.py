@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import Final, TypeVar
 
 from graph.database.database import Database
@@ -59,13 +60,14 @@ def fence_closure(
 
 def fence(database: Database, request_id: str, identities: Sequence[str]) -> None:
     """Mark records so that nothing can be registered on them any more, in ascending order and bounded batches."""
-
-    def mark(piece: list[str]) -> None:
-        database.write("mark_fenced", identities=piece, requestId=request_id)
-
+    pieces = chunks(sorted(identities), FENCE_ROWS)
     with ThreadPoolExecutor(max_workers=WRITERS, thread_name_prefix="fence") as pool:
-        for _ in pool.map(mark, chunks(sorted(identities), FENCE_ROWS)):
+        for _ in pool.map(partial(_mark, database, request_id), pieces):
             pass
+
+
+def _mark(database: Database, request_id: str, identities: list[str]) -> None:
+    database.write("mark_fenced", identities=identities, requestId=request_id)
 
 
 def _fence_beyond(database: Database, request_id: str, tip: Sequence[str], edge_types: Collection[EdgeType]) -> None:
