@@ -13,17 +13,31 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
+from pydantic import JsonValue
+
 from graph.clock import SECOND, Clock
 from graph.database.database import Database, Statements
+from graph.database.journal import FileJournal
+from graph.database.journaling import journaled
 from graph.ids import derived_id
 from graph.policy.model import Policy, StorePolicy
 from graph.propagation.closure import Progress, chunks
 from graph.propagation.model import Affected, Decision, Facts, facts_from_row
 from graph.propagation.rules import decide, shell_envelope
-from graph.vocabulary import GRAPH_STORE, DerivativeOutcome, EdgeType, OutcomeBasis, OutcomeState, ReasonCode
+from graph.vocabulary import (
+    GRAPH_STORE,
+    DerivativeOutcome,
+    EdgeType,
+    JournalEntryKind,
+    OutcomeBasis,
+    OutcomeState,
+    ReasonCode,
+)
 
 SETTLE_ROWS: Final = 2_000
 WRITERS: Final = 2
+# The changes that take content away.
+_REMOVING: Final = ("delete", "invalidate")
 
 
 @dataclass(frozen=True)
@@ -44,6 +58,7 @@ class Settler:
     database: Database
     policy: Policy
     clock: Clock
+    journal: FileJournal
     shards: int
 
     def settle(
@@ -70,7 +85,7 @@ class Settler:
         return settled
 
     def _settle_batch(self, cause: Cause, reached: Collection[str], batch: Sequence[Affected]) -> int:
-        return self.database.transact(lambda statements: self._write_batch(statements, cause, batch, reached))
+        return self.database.transact("settle", lambda statements: self._write_batch(statements, cause, batch, reached))
 
     def _write_batch(
         self, statements: Statements, cause: Cause, batch: Sequence[Affected], reached: Collection[str]
@@ -97,7 +112,21 @@ class Settler:
             statements.run("mark_outcomes_resumed", rows=[item.row for item in resumed])
         entries = [entry for item in [*fresh, *resumed] for entry in item.exceptions]
         enter_exceptions(statements, entries)
+        self._journal(statements, cause, [*fresh, *resumed])
         return len(fresh) + len(resumed)
+
+    def _journal(self, statements: Statements, cause: Cause, settlements: Sequence[_Settlement]) -> None:
+        """Tell the journal what was removed, as the last step before the commit: it may be ahead, never behind."""
+        changed = {change: [item.identity for item in settlements if item.change == change] for change in _REMOVING}
+        if any(changed.values()):
+            now = self.clock.now()
+            body: dict[str, JsonValue] = {
+                "requestId": cause.request_id,
+                "reasonCode": cause.reason_code,
+                "policyRef": cause.policy_ref,
+                **{change: [*sorted(identities)] for change, identities in changed.items()},
+            }
+            journaled(statements, self.journal, JournalEntryKind.CONTENT_REMOVED, now, body)
 
     def _settlement(self, cause: Cause, facts: Facts, depth: int, reached: Collection[str]) -> _Settlement:
         now = self.clock.now()
@@ -169,6 +198,16 @@ class _Settlement:
     ground_id: str | None
     row: dict[str, object]
     exceptions: list[dict[str, object]]
+
+    @property
+    def identity(self) -> str:
+        """The node."""
+        return str(self.row["identity"])
+
+    @property
+    def change(self) -> str:
+        """What is done to it."""
+        return str(self.row["change"])
 
 
 def _is_open(facts: Facts, settlement: _Settlement) -> bool:
