@@ -169,6 +169,7 @@ class NodeLabel(StrEnum):
     IDEMPOTENCY_KEY = "IdempotencyKey"
     API_KEY = "ApiKey"
     SCHEMA_VERSION = "SchemaVersion"
+    JOURNAL = "Journal"
 
 
 class OperationType(StrEnum):
@@ -263,6 +264,17 @@ class TombstoneReason(StrEnum):
     AUTHORIZED_PROCESS = "AUTHORIZED_PROCESS"
     RETENTION_EXPIRED = "RETENTION_EXPIRED"
     SOURCE_WITHDRAWN = "SOURCE_WITHDRAWN"
+
+
+class JournalEntryKind(StrEnum):
+    """What an entry of the tombstone journal tells of."""
+
+    OPENED = "opened"
+    REQUEST_FILED = "request_filed"
+    REQUEST_REJECTED = "request_rejected"
+    CONTENT_REMOVED = "content_removed"
+    HOLD_PLACED = "hold_placed"
+    HOLD_RELEASED = "hold_released"
 
 
 class PropagationAction(StrEnum):
@@ -544,4 +556,9 @@ class ReasonCode(StrEnum):
     INTERNAL_FAULT = "INTERNAL_FAULT"
     SERVICE_UNAVAILABLE = "SERVICE_UNAVAILABLE"
     SERVICE_NOT_READY = "SERVICE_NOT_READY"
+    JOURNAL_MISSING = "JOURNAL_MISSING"
+    JOURNAL_BROKEN = "JOURNAL_BROKEN"
+    JOURNAL_FOREIGN = "JOURNAL_FOREIGN"
+    JOURNAL_BEHIND = "JOURNAL_BEHIND"
+    JOURNAL_UNAVAILABLE = "JOURNAL_UNAVAILABLE"
     POLICY_INVALID = "POLICY_INVALID"

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
 from graph.clock import Clock, SystemClock
-from graph.database.catalogue import default_query_folder, load_catalogue
-from graph.database.database import Database, RetryPolicy, open_database
+from graph.database.database import Database
+from graph.database.journal import FileJournal
+from graph.database.journaling import pair_journal
 from graph.database.schema import apply_schema
 from graph.deletion.deletions import Deletions
 from graph.deletion.holds import Holds
+from graph.deletion.restore import Restorer
 from graph.errors import NotReady
+from graph.failpoints import Failpoints, failpoints_from_text
 from graph.ids import IdentityKeys, Ids, SystemIds
 from graph.lineage.lineage import Lineage
 from graph.policy.loader import load_policy
@@ -26,7 +28,6 @@ from graph.vocabulary import GRAPH_STORE, ReasonCode
 from service.connectors.files import FilesConnector
 from service.connectors.port import Connector
 from service.keys import check_identity_keys, load_identity_keys
-from service.local.server import LocalServer
 from service.settings import Settings
 
 FILES_STORE: Final = "files"
@@ -44,6 +45,21 @@ class Application:
     ids: Ids
 
     @cached_property
+    def failpoints(self) -> Failpoints:
+        """Where a test has this process end, stop or fail."""
+        return failpoints_from_text(self.settings.failpoints)
+
+    @cached_property
+    def journal(self) -> FileJournal:
+        """What outlives a restore of the database."""
+        return FileJournal(self.settings.journal_path, self.failpoints)
+
+    @cached_property
+    def restorer(self) -> Restorer:
+        """Brings the database up to its journal."""
+        return Restorer(self.database, self.journal, self.deletions, self.clock)
+
+    @cached_property
     def registrar(self) -> Registrar:
         """Registers records."""
         return Registrar(self.database, self.policy, self.keys, self.clock, self.ids)
@@ -56,13 +72,13 @@ class Application:
     @cached_property
     def deletions(self) -> Deletions:
         """Files, runs and accounts for deletions."""
-        settler = Settler(self.database, self.policy, self.clock, self.settings.shards)
-        return Deletions(self.database, self.policy, self.keys, self.clock, self.ids, settler)
+        settler = Settler(self.database, self.policy, self.clock, self.journal, self.settings.shards)
+        return Deletions(self.database, self.policy, self.keys, self.clock, self.ids, self.journal, settler)
 
     @cached_property
     def holds(self) -> Holds:
         """Places and releases holds."""
-        return Holds(self.database, self.policy, self.keys, self.clock, self.ids)
+        return Holds(self.database, self.policy, self.keys, self.clock, self.journal)
 
     @cached_property
     def work(self) -> Work:
@@ -75,17 +91,20 @@ class Application:
         return {FILES_STORE: FilesConnector(self.settings.files_store_root, self._files_root_id())}
 
     def prepare(self) -> None:
-        """Bring the database to the state that this code needs: schema, identity key, policy and stores.
+        """Bring the database to the state that this code needs: schema, identity key, policy, stores and journal.
+
+        Entries that the database lacks are not gone through yet: `service.runtime.catch_up` does that.
 
         Raises:
-            NotReady: the database belongs to another version or another identity key, or knows another policy bundle under
-                this one's name and version.
+            NotReady: the database belongs to another version or another identity key, knows another policy bundle under
+                this one's name and version, or does not go with the journal (see `pair_journal`).
         """
         self._check_connectors()
         apply_schema(self.database, self.clock)
         check_identity_keys(self.database, self.keys)
         self._record_policy()
         self._pair_files_root()
+        pair_journal(self.database, self.journal, self.ids, self.clock)
 
     def _check_connectors(self) -> None:
         """Copies in a store that the policy gives to a connector that is not here would wait for ever."""
@@ -139,41 +158,3 @@ def build_application(settings: Settings, database: Database) -> Application:
         clock=SystemClock(),
         ids=SystemIds(),
     )
-
-
-@contextmanager
-def running_application(settings: Settings, *, local: LocalServer | None = None) -> Generator[Application]:
-    """An application on the server of the settings, prepared; closed at the end.
-
-    Args:
-        settings: with `neo4j_uri` that server is used; otherwise `local`, or the private server of the home folder,
-            is started where it does not run and left as it was found.
-        local: the private server to use.
-    """
-    if settings.neo4j_uri is not None:
-        with _application_at(
-            settings, settings.neo4j_uri, settings.neo4j_user, settings.neo4j_password.get_secret_value()
-        ) as application:
-            yield application
-        return
-    server = local or LocalServer(settings.home, heap=settings.neo4j_heap)
-    was_running = server.status().running
-    connection = server.start(owned=not was_running)
-    try:
-        with _application_at(settings, connection.uri, connection.user, connection.password) as application:
-            yield application
-    finally:
-        if not was_running:
-            server.stop()
-
-
-@contextmanager
-def _application_at(settings: Settings, uri: str, user: str, password: str) -> Generator[Application]:
-    retry = RetryPolicy(total_seconds=settings.retry_total_seconds)
-    database = open_database(uri, user, password, load_catalogue(default_query_folder()), retry)
-    try:
-        application = build_application(settings, database)
-        application.prepare()
-        yield application
-    finally:
-        database.close()

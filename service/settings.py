@@ -31,6 +31,10 @@ class Settings(BaseSettings):
     files_root: Annotated[
         Path | None, Field(description="Root of the files store; below the home folder where not given.")
     ] = None
+    journal_file: Annotated[
+        Path | None,
+        Field(description="The tombstone journal; `journal.ndjson` in the home folder where not given."),
+    ] = None
     host: Annotated[str, Field(description="Address that the API listens on.")] = "127.0.0.1"
     port: Annotated[int, Field(description="Port that the API listens on.", ge=0, le=65_535)] = 8_000
     workers: Annotated[int, Field(description="Worker threads inside `sequela serve`.", ge=0, le=64)] = 2
@@ -43,10 +47,19 @@ class Settings(BaseSettings):
         float, Field(description="Time limit of one lineage walk; past it the answer is an error.", ge=0.001, le=600)
     ] = 30.0
 
+    failpoints: Annotated[
+        str, Field(description="For tests: places where this process ends, stops or fails, as NAME=ACTION@VISIT,….")
+    ] = ""
+
     @property
     def identity_key_file(self) -> Path:
         """The secret by which names become identities; losing it means that names no longer meet their tombstones."""
         return self.home / "identity.key"
+
+    @property
+    def journal_path(self) -> Path:
+        """The tombstone journal; keep it on another disk than the database, and never restore it with one."""
+        return self.journal_file or self.home / "journal.ndjson"
 
     @property
     def files_store_root(self) -> Path:

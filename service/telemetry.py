@@ -27,7 +27,7 @@ FIELDS_ALLOWED: Final = frozenset(
         *("event", "level", "at", "requestId", "method", "route", "status", "code", "duration_ms"),
         *("exception", "location", "logger", "deletionId", "recordId", "outcomeId", "storeId", "keyId", "holdId"),
         *("units", "requests", "outcomes", "attempts", "lines", "created", "unchanged", "quarantined", "refused"),
-        *("host", "port", "workers", "shard", "state"),
+        *("host", "port", "workers", "shard", "state", "entries", "removed"),
     }
 )
 _OWN_PACKAGES: Final = ("graph.", "service.")

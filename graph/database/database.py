@@ -13,6 +13,7 @@ from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_de
 from graph.database.catalogue import Catalogue, Literal, Query
 from graph.database.rows import Row
 from graph.errors import OutcomeUnknown, Oversized, QueryInvalid, Unavailable
+from graph.failpoints import Failpoints, NoFailpoints
 from graph.vocabulary import ReasonCode
 
 T = TypeVar("T")
@@ -67,12 +68,14 @@ class Database:
         driver: neo4j.Driver,
         catalogue: Catalogue,
         retry: RetryPolicy | None = None,
+        failpoints: Failpoints | None = None,
         *,
         database: str = "neo4j",
     ) -> None:
         self._driver = driver
         self._catalogue = catalogue
         self._retry = retry or RetryPolicy()
+        self._failpoints = failpoints or NoFailpoints()
         self._database = database
         self._bookmarks = neo4j.GraphDatabase.bookmark_manager()
 
@@ -104,11 +107,16 @@ class Database:
     def write(self, name: str, /, **params: object) -> list[Row]:
         """Run a writing query as a transaction of its own."""
         text = self._text(name, writes=True, params=params)
-        return self._retried(lambda: self._run(neo4j.WRITE_ACCESS, neo4j.Query(_literal(text)), params))
+        return self._retried(lambda: self._committed(name, text, params))
 
-    def transact(self, steps: Callable[[Statements], T]) -> T:
-        """Run `steps` in one transaction; they may run several times, and only the last run counts."""
-        return self._retried(lambda: self._transact(steps))
+    def transact(self, name: str, steps: Callable[[Statements], T]) -> T:
+        """Run `steps` in one transaction; they may run several times, and only the last run counts.
+
+        Args:
+            name: of the transaction, for its failpoints.
+            steps: run the statements; the commit follows their return.
+        """
+        return self._retried(lambda: self._transact(name, steps))
 
     def bookmarks(self) -> list[str]:
         """What this database has seen, for a reader elsewhere to wait for."""
@@ -134,11 +142,19 @@ class Database:
         with self._session(access) as session:
             return _rows(session.run(query, dict(params)))
 
-    def _transact(self, steps: Callable[[Statements], T]) -> T:
+    def _committed(self, name: str, text: str, params: Mapping[str, object]) -> list[Row]:
+        self._failpoints.reached(f"{name}.before_commit")
+        rows = self._run(neo4j.WRITE_ACCESS, neo4j.Query(_literal(text)), params)
+        self._failpoints.reached(f"{name}.after_commit")
+        return rows
+
+    def _transact(self, name: str, steps: Callable[[Statements], T]) -> T:
         with self._session(neo4j.WRITE_ACCESS) as session, session.begin_transaction() as transaction:
             result = steps(_TransactionStatements(self, transaction))
+            self._failpoints.reached(f"{name}.before_commit")
             transaction.commit()
-            return result
+        self._failpoints.reached(f"{name}.after_commit")
+        return result
 
     def _text(
         self,
@@ -195,7 +211,12 @@ class _TransactionStatements:
 
 
 def open_database(
-    uri: str, user: str, password: str, catalogue: Catalogue, retry: RetryPolicy | None = None
+    uri: str,
+    user: str,
+    password: str,
+    catalogue: Catalogue,
+    retry: RetryPolicy | None = None,
+    failpoints: Failpoints | None = None,
 ) -> Database:
     """Connect to a server; nothing is sent before the first query.
 
@@ -205,6 +226,7 @@ def open_database(
         password: the user's password.
         catalogue: the queries that may run.
         retry: how long statements are tried again.
+        failpoints: told before and after each commit.
     """
     driver = neo4j.GraphDatabase.driver(  # pyright: ignore[reportUnknownMemberType] - as above
         uri,
@@ -216,7 +238,7 @@ def open_database(
         notifications_min_severity="OFF",
         user_agent="sequela",
     )
-    return Database(driver, catalogue, retry)
+    return Database(driver, catalogue, retry, failpoints)
 
 
 def _literal(text: str) -> LiteralString:

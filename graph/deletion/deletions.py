@@ -14,17 +14,21 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
+from pydantic import JsonValue
+
 from graph.access import Caller
 from graph.clock import Clock
-from graph.database.database import Database
+from graph.database.database import Database, Statements
+from graph.database.journal import FileJournal
+from graph.database.journaling import journaled
 from graph.deletion.idempotency import key_reused, result_under_key
-from graph.deletion.ledger import Ledger, Stored, no_request
+from graph.deletion.ledger import Ledger, Stored, move_request, no_request
 from graph.deletion.model import DeletionInput, OutcomePage, Preview, RequestView
 from graph.deletion.plan import plan_deletion
 from graph.deletion.receipt import OutcomeCount, build_receipt
-from graph.deletion.scope import Scope, may_request, not_theirs, resolve_scope
+from graph.deletion.scope import Scope, may_request, not_theirs, resolve_scope, scope_key
 from graph.errors import Conflict, InvalidInput
-from graph.ids import IdentityKeys, Ids, derived_id
+from graph.ids import IdentityKeys, Ids
 from graph.paging import cursor_after, id_before
 from graph.policy.model import Policy
 from graph.propagation.closure import Progress, fence_closure
@@ -36,6 +40,7 @@ from graph.vocabulary import (
     GRAPH_STORE,
     DeletionState,
     DerivativeOutcome,
+    JournalEntryKind,
     ReasonCode,
     Role,
 )
@@ -57,6 +62,7 @@ class Deletions:
     keys: IdentityKeys
     clock: Clock
     ids: Ids
+    journal: FileJournal
     settler: Settler
 
     @cached_property
@@ -91,19 +97,32 @@ class Deletions:
             return self.ledger.view(stored)
         scope = self._scope(request, caller)
         self._preview_checked(request, scope)
-        rows = self.database.write(
+        values = self._new_request(request, caller, scope)
+        filed = self.database.transact(
+            "file", lambda statements: self._file(statements, values, scope, idempotency_key, fingerprint)
+        )
+        return self.ledger.view(self.ledger.load(filed))
+
+    def _file(
+        self, statements: Statements, values: dict[str, JsonValue], scope: Scope, key: str, fingerprint: str
+    ) -> str:
+        tenant_id, now = str(values["tenantId"]), self.clock.now()
+        rows = statements.run(
             "merge_deletion",
-            scopeKey=derived_id("deletion", caller.tenant_id, *scope.identities),
-            request=self._new_request(request, caller, scope),
+            scopeKey=scope_key(tenant_id, scope.identities),
+            request=values,
             scope=list(scope.identities),
-            tenantId=caller.tenant_id,
-            key=idempotency_key,
+            tenantId=tenant_id,
+            key=key,
             fingerprint=fingerprint,
-            at=self.clock.now(),
+            at=now,
         )
         if not rows:
             raise key_reused()
-        return self.ledger.view(self.ledger.load(rows[0].text("requestId")))
+        filed = rows[0].text("requestId")
+        if filed == values["requestId"]:
+            journaled(statements, self.journal, JournalEntryKind.REQUEST_FILED, now, {"request": values})
+        return filed
 
     def advance(self, request_id: str, progress: Progress | None = None) -> RequestView:
         """Carry a request as far as the graph allows; what is left is work in other stores, or nothing.
@@ -123,6 +142,15 @@ class Deletions:
         if self._propagate(stored, progress):
             self.conclude(request_id)
         return self.ledger.view(self.ledger.load(request_id))
+
+    def settle_again(self, request_id: str, identities: Sequence[str]) -> int:
+        """Settle records under a request that had settled them once, wherever its walk reaches now; answers how many.
+
+        Raises:
+            NotFound: there is no such request.
+        """
+        again = Reach.of((), [(1, identities)])
+        return self.settler.settle(self._cause(self.ledger.load(request_id)), again, again)
 
     def conclude(self, request_id: str) -> None:
         """End the request if all is settled: read back what the outcomes say, judge, and issue the receipt.
@@ -229,18 +257,18 @@ class Deletions:
                 details={"digest": now.digest},
             )
 
-    def _new_request(self, request: DeletionInput, caller: Caller, scope: Scope) -> dict[str, object]:
+    def _new_request(self, request: DeletionInput, caller: Caller, scope: Scope) -> dict[str, JsonValue]:
         return {
             "requestId": self.ids.new(),
             "tenantId": caller.tenant_id,
             "state": DeletionState.RECEIVED,
-            "scope": list(scope.identities),
-            "kinds": sorted(scope.kinds),
+            "scope": [*scope.identities],
+            "kinds": [*sorted(scope.kinds)],
             "reasonCode": request.reason_code,
             "policyId": self.policy.policy_id,
             "receivedAt": self.clock.now(),
             "requesterKey": self.keys.lookup(caller.tenant_id, "principalId", caller.principal_id),
-            "requesterRoles": sorted(caller.roles),
+            "requesterRoles": [role.value for role in sorted(caller.roles)],
         }
 
     def _authenticate(self, stored: Stored) -> bool:
@@ -250,9 +278,14 @@ class Deletions:
         if may_request(self.policy, requester, stored.kinds):
             self.ledger.move(stored.request_id, received, DeletionState.AUTHENTICATED)
             return True
-        changes = {"reason": ReasonCode.REQUESTER_UNAUTHORIZED, "scopeKey": None, "finishedAt": self.clock.now()}
-        self.ledger.move(stored.request_id, received, DeletionState.REJECTED, changes)
+        self.database.transact("reject", lambda statements: self._reject(statements, stored.request_id))
         return False
+
+    def _reject(self, statements: Statements, request_id: str) -> None:
+        now = self.clock.now()
+        changes = {"reason": ReasonCode.REQUESTER_UNAUTHORIZED, "scopeKey": None, "finishedAt": now}
+        if move_request(statements.run, request_id, (DeletionState.RECEIVED,), DeletionState.REJECTED, changes):
+            journaled(statements, self.journal, JournalEntryKind.REQUEST_REJECTED, now, {"requestId": request_id})
 
     def _remove_subject(self, stored: Stored, progress: Progress | None) -> None:
         scope = Reach.of(stored.scope, ())
@@ -301,7 +334,7 @@ class Deletions:
             for failed in rows[0].texts("failed")
         ]
         if entries:
-            self.database.transact(lambda statements: enter_exceptions(statements, entries))
+            self.database.transact("verify", lambda statements: enter_exceptions(statements, entries))
         return bool(entries)
 
     def _receipt(

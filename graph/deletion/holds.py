@@ -6,17 +6,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, cast
 
+from pydantic import JsonValue
+
 from graph.access import Caller
 from graph.clock import Clock, instant_from_text
-from graph.database.database import Database
+from graph.database.database import Database, Statements
+from graph.database.journal import FileJournal
+from graph.database.journaling import journaled
 from graph.database.rows import Row
 from graph.deletion.idempotency import result_under_key
+from graph.deletion.ledger import Run
 from graph.deletion.model import ExceptionPage, ExceptionView, HoldInput, HoldView
 from graph.errors import InvalidInput, NotAuthorized, NotFound, Oversized
-from graph.ids import IdentityKeys, Ids
+from graph.ids import IdentityKeys, derived_id
 from graph.paging import cursor_after, id_before
 from graph.policy.model import Policy
-from graph.vocabulary import ReasonCode, Role
+from graph.vocabulary import JournalEntryKind, ReasonCode, Role
 
 EXCEPTION_PAGE_MAX: Final = 10_000
 HOLDS_MAX: Final = 1_000
@@ -30,7 +35,7 @@ class Holds:
     policy: Policy
     keys: IdentityKeys
     clock: Clock
-    ids: Ids
+    journal: FileJournal
 
     def place(self, hold: HoldInput, caller: Caller, idempotency_key: str) -> HoldView:
         """Place a hold; from the return on no removal passes over it. All records are held, or none.
@@ -52,20 +57,39 @@ class Holds:
             raise NotAuthorized(
                 "a hold names its authority, policy and contact", code=ReasonCode.EXCEPTION_NOT_AUTHORIZED
             )
-        values = self._values(hold, caller, exception.owner_id)
-        rows = self.database.write(
+        values = self._values(hold, caller, exception.owner_id, idempotency_key)
+        identities = sorted(set(hold.record_ids))
+        hold_id = self.database.transact(
+            "place_hold", lambda statements: self._place(statements, values, identities, idempotency_key, fingerprint)
+        )
+        if hold_id is None:
+            result_under_key(self.database, caller.tenant_id, idempotency_key, fingerprint)
+            raise NotFound("one of these records is not there", code=ReasonCode.NOT_FOUND)
+        return self.view(hold_id, caller)
+
+    def _place(
+        self,
+        statements: Statements,
+        values: dict[str, JsonValue],
+        identities: list[str],
+        idempotency_key: str,
+        fingerprint: str,
+    ) -> str | None:
+        now = self.clock.now()
+        rows = statements.run(
             "merge_hold",
-            locks=sorted(set(hold.record_ids)),
-            tenantId=caller.tenant_id,
+            locks=identities,
+            tenantId=values["tenantId"],
             key=idempotency_key,
             fingerprint=fingerprint,
             hold=values,
-            at=self.clock.now(),
+            at=now,
         )
         if not rows:
-            result_under_key(self.database, caller.tenant_id, idempotency_key, fingerprint)
-            raise NotFound("one of these records is not there", code=ReasonCode.NOT_FOUND)
-        return self.view(rows[0].text("holdId"), caller)
+            return None
+        body: dict[str, JsonValue] = {"hold": values, "identities": list(identities)}
+        journaled(statements, self.journal, JournalEntryKind.HOLD_PLACED, now, body)
+        return rows[0].text("holdId")
 
     def release(self, hold_id: str, caller: Caller) -> HoldView:
         """Release a hold; deletions that it kept from ending go on by themselves. Releasing again changes nothing.
@@ -74,14 +98,17 @@ class Holds:
             NotFound: there is no such hold in the caller's tenant.
         """
         caller.demand(Role.PRIVACY)
-        self.database.write(
-            "mark_hold_released",
-            holdId=hold_id,
-            tenantId=caller.tenant_id,
-            at=self.clock.now(),
-            releasedBy=self.keys.lookup(caller.tenant_id, "principalId", caller.principal_id),
+        released_by = self.keys.lookup(caller.tenant_id, "principalId", caller.principal_id)
+        self.database.transact(
+            "release_hold", lambda statements: self._release(statements, hold_id, caller.tenant_id, released_by)
         )
         return self.view(hold_id, caller)
+
+    def _release(self, statements: Statements, hold_id: str, tenant_id: str, released_by: str) -> None:
+        now = self.clock.now()
+        if release_hold(statements.run, hold_id, tenant_id, now, released_by):
+            body: dict[str, JsonValue] = {"holdId": hold_id, "tenantId": tenant_id, "releasedBy": released_by}
+            journaled(statements, self.journal, JournalEntryKind.HOLD_RELEASED, now, body)
 
     def view(self, hold_id: str, caller: Caller) -> HoldView:
         """A hold as it stands.
@@ -135,12 +162,13 @@ class Holds:
         next_cursor = cursor_after(listing, found[page_size - 1].exception_id) if more else None
         return ExceptionPage(tuple(found[:page_size]), next_cursor, not more)
 
-    def _values(self, hold: HoldInput, caller: Caller, owner_id: str) -> dict[str, object]:
+    def _values(self, hold: HoldInput, caller: Caller, owner_id: str, key: str) -> dict[str, JsonValue]:
         review_at, now = instant_from_text(hold.review_at), self.clock.now()
         if review_at <= now:
             raise InvalidInput("the review date of a hold lies ahead", code=ReasonCode.MALFORMED_INPUT)
         return {
-            "holdId": self.ids.new(),
+            # The same for the same key: a repeat after a lost answer places no second hold beside the first.
+            "holdId": derived_id("hold", self.keys.lookup(caller.tenant_id, "idempotencyKey", key)),
             "tenantId": caller.tenant_id,
             "state": "active",
             "exceptionType": hold.exception_type,
@@ -152,6 +180,12 @@ class Holds:
             "placedAt": now,
             "placedBy": self.keys.lookup(caller.tenant_id, "principalId", caller.principal_id),
         }
+
+
+def release_hold(run: Run, hold_id: str, tenant_id: str, at: int, released_by: str) -> bool:
+    """Release a hold and reopen what it kept from ending; false where there is no such hold in that tenant."""
+    rows = run("mark_hold_released", holdId=hold_id, tenantId=tenant_id, at=at, releasedBy=released_by)
+    return bool(rows)
 
 
 def _hold(stored: Mapping[str, object], record_ids: list[str]) -> HoldView:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final, cast
+from typing import Final, Protocol, cast
 
 from graph.database.database import Database
+from graph.database.rows import Row
 from graph.deletion.model import OutcomeView, RequestView, outcome_from_row
 from graph.deletion.receipt import OutcomeCount
 from graph.errors import NotFound
@@ -102,13 +103,7 @@ class Ledger:
         changes: Mapping[str, object] | None = None,
     ) -> None:
         """Move a request to `state` if it is in one of `states`; otherwise nothing happens."""
-        self.database.write(
-            "mark_request_state",
-            requestId=request_id,
-            states=[item.value for item in states],
-            state=state,
-            changes=dict(changes or {}),
-        )
+        move_request(self.database.write, request_id, states, state, changes or {})
 
     def mark_propagated(self, stored: Stored, at: int) -> bool:
         """Mark that the walk came to its end; false where the request was reopened since `stored` was loaded."""
@@ -168,6 +163,28 @@ class Ledger:
             if len(lines) < DIGEST_ROWS:
                 return digest.hexdigest()
             after = row.text("last")
+
+
+class Run(Protocol):
+    """Runs a writing query, alone or inside a transaction."""
+
+    def __call__(self, name: str, /, **params: object) -> list[Row]:
+        """Run the query of that name."""
+        ...
+
+
+def move_request(
+    run: Run, request_id: str, states: Sequence[DeletionState], state: DeletionState, changes: Mapping[str, object]
+) -> bool:
+    """Move a request to `state` if it is in one of `states`; answers whether it was."""
+    rows = run(
+        "mark_request_state",
+        requestId=request_id,
+        states=[item.value for item in states],
+        state=state,
+        changes=dict(changes),
+    )
+    return rows[0].number("moved") == 1
 
 
 def no_request() -> NotFound:

@@ -9,7 +9,7 @@ from graph.access import Caller
 from graph.database.database import Database
 from graph.deletion.model import SUBJECT_MAX, SubjectInput
 from graph.errors import InvalidInput, NotAuthorized, Oversized
-from graph.ids import IdentityKeys, name_checked
+from graph.ids import IdentityKeys, derived_id, name_checked
 from graph.policy.model import Policy
 from graph.vocabulary import ReasonCode
 
@@ -55,6 +55,16 @@ def may_request(policy: Policy, caller: Caller, kinds: frozenset[str]) -> bool:
     return any(
         policy.may_request_deletion(role, kinds=kinds, tenant_id=caller.tenant_id) for role in sorted(caller.roles)
     )
+
+
+def scope_key(tenant_id: str, identities: Sequence[str]) -> str:
+    """The key by which one erasure has one request.
+
+    Args:
+        tenant_id: the tenant.
+        identities: the scope, sorted.
+    """
+    return derived_id("deletion", tenant_id, *identities)
 
 
 def _stated(database: Database, keys: IdentityKeys, caller: Caller, subject: SubjectInput) -> list[str]:

@@ -8,14 +8,19 @@ only meet, never disagree.
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections import defaultdict
+from collections.abc import Container, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
+from pydantic import JsonValue
+
 from graph.clock import SECOND, Clock
 from graph.database.database import Database, Statements
+from graph.database.journal import FileJournal
+from graph.database.journaling import journaled
 from graph.ids import derived_id
 from graph.policy.model import Policy, StorePolicy
 from graph.propagation.closure import WRITERS, Progress
@@ -27,12 +32,15 @@ from graph.vocabulary import (
     GRAPH_STORE,
     DerivativeOutcome,
     EdgeType,
+    JournalEntryKind,
     OutcomeBasis,
     OutcomeState,
     ReasonCode,
 )
 
 SETTLE_ROWS: Final = 2_500
+# The changes that take content away.
+_REMOVING: Final = ("delete", "invalidate")
 
 
 @dataclass(frozen=True)
@@ -53,6 +61,7 @@ class Settler:
     database: Database
     policy: Policy
     clock: Clock
+    journal: FileJournal
     shards: int
 
     def settle(self, cause: Cause, affected: Reach, reached: Container[str], progress: Progress | None = None) -> int:
@@ -76,7 +85,7 @@ class Settler:
         return settled
 
     def _settle_batch(self, cause: Cause, reached: Container[str], batch: Reach) -> int:
-        return self.database.transact(lambda statements: self._write_batch(statements, cause, batch, reached))
+        return self.database.transact("settle", lambda statements: self._write_batch(statements, cause, batch, reached))
 
     def _write_batch(self, statements: Statements, cause: Cause, batch: Reach, reached: Container[str]) -> int:
         found = statements.run(
@@ -106,7 +115,31 @@ class Settler:
             statements.run("mark_outcomes_resumed", rows=[item.row for item in resumed])
         entries = [entry for item in [*fresh, *resumed] for entry in item.exceptions]
         enter_exceptions(statements, entries)
-        return sum(len(group.identities) for group, _ in deleted) + len(fresh) + len(resumed)
+        changed: defaultdict[str, list[str]] = defaultdict(list)
+        for item in [*fresh, *resumed]:
+            changed[item.change].append(item.identity)
+        for group, decision in deleted:
+            changed[decision.change].extend(group.identities)
+        self._journal(statements, cause, changed)
+        return sum(len(identities) for identities in changed.values())
+
+    def _journal(self, statements: Statements, cause: Cause, changed: Mapping[str, Sequence[str]]) -> None:
+        """Tell the journal what was removed, as the last step before the commit: it may be ahead, never behind.
+
+        Args:
+            statements: the transaction.
+            cause: the request.
+            changed: identities by change; those that take content away count.
+        """
+        removed = {change: [*sorted(changed.get(change, ()))] for change in _REMOVING}
+        if any(removed.values()):
+            body: dict[str, JsonValue] = {
+                "requestId": cause.request_id,
+                "reasonCode": cause.reason_code,
+                "policyRef": cause.policy_ref,
+                **{change: [*identities] for change, identities in removed.items()},
+            }
+            journaled(statements, self.journal, JournalEntryKind.CONTENT_REMOVED, self.clock.now(), body)
 
     def _parted(self, plain: Sequence[Plain]) -> tuple[list[tuple[Plain, Decision]], list[Facts]]:
         """The groups that are deleted as a whole, and the facts of all others."""
@@ -199,6 +232,16 @@ class _Settlement:
     ground_id: str | None
     row: dict[str, object]
     exceptions: list[dict[str, object]]
+
+    @property
+    def identity(self) -> str:
+        """The node."""
+        return str(self.row["identity"])
+
+    @property
+    def change(self) -> str:
+        """What is done to it."""
+        return str(self.row["change"])
 
 
 def _is_open(facts: Facts, settlement: _Settlement) -> bool:

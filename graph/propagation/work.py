@@ -159,7 +159,9 @@ class Work:
 
     def complete(self, lease: Lease, due: DueOutcome, attempt: Attempt, verdict: Verdict) -> bool:
         """Write down what an attempt came to; false where the lease was lost and nothing was written."""
-        return self.database.transact(lambda statements: self._complete(statements, lease, due, attempt, verdict))
+        return self.database.transact(
+            "complete_attempt", lambda statements: self._complete(statements, lease, due, attempt, verdict)
+        )
 
     def _complete(
         self, statements: Statements, lease: Lease, due: DueOutcome, attempt: Attempt, verdict: Verdict

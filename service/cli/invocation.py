@@ -74,7 +74,7 @@ class Invocation:
         Raises:
             NotReady: the command looks for something, and the home folder has no database: it would make an empty one.
         """
-        from service.bootstrap import running_application  # noqa: PLC0415 - everything heavy hangs on it
+        from service.runtime import running_application  # noqa: PLC0415 - everything heavy hangs on it
 
         settings = load_settings()
         if self.looks and settings.neo4j_uri is None:

@@ -27,7 +27,7 @@ from tests.support.records import PURPOSE, TENANT, stated
 
 PROGRAM = """
 from service.api.server import serve
-from service.bootstrap import running_application
+from service.runtime import running_application
 from service.settings import Settings
 
 settings = Settings()

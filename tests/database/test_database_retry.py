@@ -87,9 +87,10 @@ def test_a_lost_answer_is_never_called_success_or_failure(application, proxy, th
 
     def write(name):
         return database.transact(
+            "write",
             lambda statements: statements.run(
                 "merge_policy", policyId=name, digest="d", ownerId="platform-owner", at=1, stores=[]
-            )
+            ),
         )
 
     def happened(name):
@@ -166,7 +167,7 @@ def test_deadlocked_transactions_both_succeed(application):
                 if store == first and tries[first] == 1:
                     both_hold_one.wait()
 
-        application.database.transact(steps)
+        application.database.transact("steps", steps)
 
     other = threading.Thread(target=take, args=("right", "left"))
     other.start()

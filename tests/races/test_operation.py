@@ -38,8 +38,8 @@ class Watched:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._real, name)
 
-    def transact(self, steps: Callable[[Any], Any]) -> Any:
-        return self._real.transact(lambda statements: steps(_Statements(self, statements)))
+    def transact(self, name: str, steps: Callable[[Any], Any]) -> Any:
+        return self._real.transact(name, lambda statements: steps(_Statements(self, statements)))
 
     def ran(self, name: str) -> None:
         if name == self._name and not self._done:

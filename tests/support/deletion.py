@@ -267,8 +267,10 @@ class DyingDatabase:
     def write(self, name: str, /, **params: Any) -> list[Row]:
         return self._step(lambda: self._real.write(name, **params))
 
-    def transact(self, steps: Callable[[Any], Any]) -> Any:
-        return self._step(lambda: self._real.transact(lambda statements: steps(_DyingStatements(self, statements))))
+    def transact(self, name: str, steps: Callable[[Any], Any]) -> Any:
+        return self._step(
+            lambda: self._real.transact(name, lambda statements: steps(_DyingStatements(self, statements)))
+        )
 
     def _step(self, call: Callable[[], Any]) -> Any:
         dies = self._counted()

@@ -35,9 +35,9 @@ class Interleaved:
         self._reached(name)
         return self._real.write(name, **params)
 
-    def transact(self, steps: Callable[[Any], Any]) -> Any:
+    def transact(self, name: str, steps: Callable[[Any], Any]) -> Any:
         self._reached("transact")
-        return self._real.transact(steps)
+        return self._real.transact(name, steps)
 
     def _reached(self, name: str) -> None:
         self.calls += 1

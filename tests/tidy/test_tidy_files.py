@@ -15,7 +15,7 @@ from service.cli.main import app
 from service.settings import Settings
 from tests.tidy.sources import ROOT, own_files, python_files, section, shown, table_codes, tree
 
-READMES = ("README.md", "graph/README.md", "service/README.md", "tests/README.md")
+READMES = ("README.md", "graph/README.md", "service/README.md", "service/api/README.md", "tests/README.md")
 README_LINES_MAX = 150
 DECISION_LINES_MAX = 8
 INSTALLED_COMMANDS = (
@@ -138,10 +138,10 @@ def test_the_defaults_of_settings_are_true():
 
 
 def test_the_table_of_error_codes_is_true():
-    assert table_codes("service/README.md", "Error codes", 1) == {code.value for code in ReasonCode}
+    assert table_codes("service/api/README.md", "Error codes", 1) == {code.value for code in ReasonCode}
 
 
 def test_the_table_of_endpoints_is_true():
     document = json.loads((ROOT / "tests/api/openapi.json").read_text(encoding="utf-8"))
     served = {f"{method.upper()} {path}" for path, methods in document["paths"].items() for method in methods}
-    assert table_codes("service/README.md", "Endpoints", 0) == served, "bring the table of endpoints up to date"
+    assert table_codes("service/api/README.md", "Endpoints", 0) == served, "bring the table of endpoints up to date"

@@ -7,8 +7,9 @@ from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 
-from service.bootstrap import Application, running_application
+from service.bootstrap import Application
 from service.cli.invocation import DEMO_FOLDER, Invocation
+from service.runtime import running_application
 from service.settings import Settings
 
 
