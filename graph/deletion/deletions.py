@@ -349,7 +349,7 @@ class Deletions:
             policy=self.policy,
             counts=counts,
             failures=self.ledger.failures(view.request_id) if view.counts[DerivativeOutcome.FAILED] else [],
-            outcomes_digest=self.ledger.outcomes_digest(view.request_id),
+            outcomes_digest=self.ledger.outcomes_digest(view.request_id, sum(count.number for count in counts)),
         )
 
     def _cause(self, stored: Stored) -> Cause:

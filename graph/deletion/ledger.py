@@ -152,17 +152,25 @@ class Ledger:
         fields = ("outcomeId", "store", "ownerId", "reason")
         return [{field: row.text_or_none(field) for field in fields} for row in rows]
 
-    def outcomes_digest(self, request_id: str) -> str:
-        """SHA-256 over one line an outcome; see `build_receipt`."""
-        digest, after = hashlib.sha256(), ""
-        while True:
-            row = self.database.read("list_outcome_lines", requestId=request_id, after=after, rowsMax=DIGEST_ROWS)[0]
+    def outcomes_digest(self, request_id: str, number: int) -> str:
+        """SHA-256 over one line an outcome; see `build_receipt`.
+
+        Args:
+            request_id: the request.
+            number: how many outcomes it has; a page asks for no more than that, since the server sets room aside for it.
+        """
+        digest, after, left = hashlib.sha256(), "", number
+        while left > 0:
+            wanted = min(left, DIGEST_ROWS)
+            row = self.database.read("list_outcome_lines", requestId=request_id, after=after, rowsMax=wanted)[0]
             lines = row.texts("lines")
             for line in lines:
                 digest.update(f"{line}\n".encode())
-            if len(lines) < DIGEST_ROWS:
-                return digest.hexdigest()
+            if len(lines) < wanted:
+                break
+            left -= wanted
             after = row.text("last")
+        return digest.hexdigest()
 
 
 class Run(Protocol):
