@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 
@@ -40,9 +40,19 @@ def measure_pairs(ours: Callable[[int], object], theirs: Callable[[int], object]
     return Measurement("ours", tuple(seconds[0])), Measurement("raw", tuple(seconds[1]))
 
 
-def row(what: str, ours: Measurement, raw: Measurement) -> str:
-    """A line of the table: ours, the limit, and the ratio."""
-    return f"| {what} | {ours} | {raw} | {ours.median / raw.median:.2f} |"
+def measure_turns(works: Sequence[Callable[[int], object]], runs: int) -> tuple[Measurement, ...]:
+    """Run several pieces of work by turns, `runs` rounds, each told the number of its round."""
+    seconds: list[list[float]] = [[] for _ in works]
+    for number in range(runs):
+        for slot, work in enumerate(works):
+            seconds[slot].append(_timed(lambda work=work, number=number: work(number)))
+    return tuple(Measurement(str(slot), tuple(taken)) for slot, taken in enumerate(seconds))
+
+
+def row(what: str, ours: Measurement, raw: Measurement, other: Measurement | None = None) -> str:
+    """A line of the table: ours, the limit, the ratio, and what people would pick instead."""
+    beside = "" if other is None else f"{other}, ours {ours.median / other.median:.2f}"
+    return f"| {what} | {ours} | {raw} | {ours.median / raw.median:.2f} | {beside} |"
 
 
 def _timed(work: Callable[[], object]) -> float:
