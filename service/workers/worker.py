@@ -47,7 +47,11 @@ class Worker:
         return done
 
     def advance_requests(self) -> int:
-        """Advance every unfinished request; one that fails does not keep the others back."""
+        """Advance every unfinished request; one that fails does not keep the others back.
+
+        An entry of the journal whose transaction was rolled back is gone through first.
+        """
+        self.application.restorer.catch_up()
         advanced = 0
         for request_id in self.application.deletions.unfinished():
             try:
