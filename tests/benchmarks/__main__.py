@@ -1,4 +1,4 @@
-"""`python3 -m tests.benchmarks [closure | register | delete]`: ours and the raw driver side by side in one run."""
+"""`python3 -m tests.benchmarks [NAME …]`: ours and the raw driver side by side in one run."""
 
 from __future__ import annotations
 
@@ -12,20 +12,25 @@ from graph.access import Caller
 from graph.clock import SystemClock
 from graph.database.catalogue import default_query_folder, load_catalogue
 from graph.database.database import open_database
-from graph.ids import IdentityKeys, SystemIds
+from graph.ids import SystemIds
 from graph.policy.loader import default_policy_folder, load_policy
 from graph.vocabulary import Role
 from service.bootstrap import Application
+from service.keys import load_identity_keys
 from service.local.server import LocalServer
 from service.settings import Settings
 from tests.benchmarks.closure import run_closure
 from tests.benchmarks.delete import run_delete
 from tests.benchmarks.register import run_register
+from tests.benchmarks.serving import run_serving
+from tests.benchmarks.starting import run_starting
 
 BENCHMARKS: dict[str, Callable[[Application, Caller], Iterator[str]]] = {
     "closure": run_closure,
     "register": run_register,
     "delete": run_delete,
+    "serving": run_serving,
+    "starting": run_starting,
 }
 
 
@@ -38,9 +43,11 @@ def _application() -> Iterator[Application]:
             database = open_database(
                 connection.uri, connection.user, connection.password, load_catalogue(default_query_folder())
             )
-            settings = Settings(home=home)
+            settings = Settings(
+                home=home, neo4j_uri=connection.uri, neo4j_user=connection.user, neo4j_password=connection.password
+            )
             policy = load_policy(default_policy_folder())
-            keys = IdentityKeys(b"b" * 32)
+            keys = load_identity_keys(settings.identity_key_file)
             application = Application(settings, database, policy, keys, SystemClock(), SystemIds())
             application.prepare()
             yield application

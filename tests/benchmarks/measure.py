@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 
@@ -38,6 +38,19 @@ def measure_pairs(ours: Callable[[int], object], theirs: Callable[[int], object]
         for slot, work in enumerate((ours, theirs)):
             seconds[slot].append(_timed(lambda work=work, number=number: work(number)))
     return Measurement("ours", tuple(seconds[0])), Measurement("raw", tuple(seconds[1]))
+
+
+def measure_turns(
+    works: Sequence[Callable[[int], object]], runs: int, *, after: Sequence[Callable[[], object]] = ()
+) -> tuple[Measurement, ...]:
+    """Run several pieces of work by turns; `after` of each, where given, runs with the clock off."""
+    seconds: list[list[float]] = [[] for _ in works]
+    for number in range(runs):
+        for slot, work in enumerate(works):
+            seconds[slot].append(_timed(lambda work=work, number=number: work(number)))
+            if after:
+                after[slot]()
+    return tuple(Measurement("work", tuple(spent)) for spent in seconds)
 
 
 def row(what: str, ours: Measurement, raw: Measurement) -> str:
