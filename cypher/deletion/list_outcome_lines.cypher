@@ -6,7 +6,9 @@
 // order:   outcomeId
 // bound:   rowsMax outcomes
 // plan:    NodeUniqueIndexSeek
+// Without the hint a small page is looked for among all outcomes there are, in the order of their index.
 MATCH (q:Request {requestId: $requestId})-[:HAS_OUTCOME]->(o:Outcome)
+USING INDEX q:Request(requestId)
 WHERE o.outcomeId > $after
 WITH o
 ORDER BY o.outcomeId

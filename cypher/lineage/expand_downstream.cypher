@@ -3,33 +3,22 @@
 //          caller may not see; grouped by distance and kind. Whoever asks walks one level more than is
 //          wanted (levels = depthMax + 1), to tell whether the depth limit cut anything off.
 // access:  read
-// params:  identity STRING, edgeTypes LIST<STRING>, depthMax INTEGER, listed BOOLEAN, includeDeleted BOOLEAN,
+// params:  identity STRING, depthMax INTEGER, listed BOOLEAN, includeDeleted BOOLEAN,
 //          tenantId STRING, tenants LIST<STRING>, purpose STRING, grants LIST<STRING>, states LIST<STRING>
-// literals: levels INTEGER
+// literals: levels INTEGER, edgeTypes TYPES
 // returns: edges INTEGER, withheld BOOLEAN, cycle BOOLEAN, groups LIST<MAP>
 // order:   none; identities within groups are sorted by whoever pages them
 // bound:   one row; levels levels
 // plan:    NodeUniqueIndexSeek · VarLengthExpand(Pruning,BFS,All)
 MATCH (root:Identity {identity: $identity})
 CALL (root) {
-  MATCH p = (root)<-[steps:
-             OBSERVED_FROM|SUMMARIZED_FROM|INFERRED_FROM|EMBEDDED_FROM|CACHED_FROM|COMPACTED_FROM
-             |PROJECTED_FROM|PROPOSED_FROM|RENDERED_FROM|EXPORTED_FROM|LABELED_FROM|BACKED_UP_FROM
-             |SUPERSEDES|CONTRADICTS|BINDS|CONSUMED_BY|VERIFIES|AUTHORIZED_FOR|OMITS|RESOLVED_BY
-             |ESCALATED_TO|PROV_USED|PROV_GENERATED_BY|PROV_INFORMED_BY|PROV_STARTED_BY
-             |PROV_ENDED_BY|PROV_INVALIDATED_BY|PROV_ATTRIBUTED_TO|PROV_ASSOCIATED_WITH
-             |PROV_ACTED_ON_BEHALF_OF|PROV_INFLUENCED_BY|PROV_SPECIALIZATION_OF|PROV_ALTERNATE_OF
-             |PROV_HAD_MEMBER|PROV_MENTION_OF
-             *1..$$levels]-(reached:Identity)
-  WHERE all(step IN steps WHERE type(step) IN $edgeTypes)
-    AND all(n IN nodes(p) WHERE
-      CASE WHEN n:Tombstone
-        THEN $includeDeleted AND EXISTS {
-          (n)<-[:OUTCOME_FOR]-(:Outcome)<-[:HAS_OUTCOME]-(:Request {tenantId: $tenantId})
-        }
-        ELSE n.tenantId IN $tenants AND n.state IN $states AND $purpose IN n.purposes
-          AND any(grant IN $grants WHERE grant IN n.permissions)
-      END)
+  MATCH p = (root)<-[:$$edgeTypes*1..$$levels]-(reached:Identity)
+  WHERE all(n IN nodes(p) WHERE
+    (n.tenantId IN $tenants AND n.state IN $states AND $purpose IN n.purposes
+      AND any(permission IN n.permissions WHERE permission IN $grants))
+    OR ($includeDeleted AND n:Tombstone AND EXISTS {
+      (n)<-[:OUTCOME_FOR]-(:Outcome)<-[:HAS_OUTCOME]-(:Request {tenantId: $tenantId})
+    }))
   WITH reached, min(length(p)) AS depth
   WITH depth, reached.kind AS kind, reached = root AS isRoot, collect(reached) AS nodes
   RETURN collect({depth: depth, kind: kind, isRoot: isRoot, nodes: nodes}) AS walked
@@ -39,8 +28,8 @@ CALL (found) {
   UNWIND found AS one
   WITH one.nodes AS nodes, CASE WHEN one.depth < $depthMax THEN 1 ELSE 0 END AS within
   UNWIND nodes AS node
-  MATCH (node)<-[step]-(m:Identity)
-  WHERE type(step) IN $edgeTypes AND (m:Record OR $includeDeleted)
+  MATCH (node)<-[step:$$edgeTypes]-(m:Identity)
+  WHERE m:Record OR $includeDeleted
   WITH m, sum(within) AS steps
   RETURN sum(steps) AS drawn, count(m) AS neighbours
 }
@@ -49,8 +38,8 @@ CALL (found, walked, neighbours) {
   UNWIND CASE WHEN neighbours > reduce(total = 0, one IN walked | total + size(one.nodes)) THEN found ELSE [] END AS one
   WITH one.nodes AS nodes, CASE WHEN one.depth < $depthMax THEN 1 ELSE 0 END AS within
   UNWIND nodes AS node
-  MATCH (node)<-[step]-(m:Identity)
-  WHERE type(step) IN $edgeTypes AND (m:Record OR $includeDeleted)
+  MATCH (node)<-[step:$$edgeTypes]-(m:Identity)
+  WHERE m:Record OR $includeDeleted
   WITH m, sum(within) AS steps
   WITH steps,
     CASE WHEN m:Tombstone

@@ -2,19 +2,23 @@
 
 A file is a header of `// key: value` lines and one statement. Keys: `name` (the file's stem, which starts with one of the
 verbs), `does`, `access` (read or write), `params`, `returns`, `order`, `bound`, `plan` (operators that the plan must
-hold). `literals` names integers that Cypher does not take as parameters, such as the bounds of a pattern; the statement
-holds them as `$$name` and the caller gives whole numbers, which are written into the text.
+hold). `literals` names what Cypher does not take as a parameter: the bounds of a pattern (`INTEGER`) and the edge types that
+it follows (`TYPES`). The statement holds them as `$$name`; the caller gives whole numbers and registered edge types, and
+nothing else is ever written into the text.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from graph.errors import QueryInvalid
+from graph.vocabulary import EdgeType
+
+Literal = int | Collection[EdgeType]
 
 VERBS: Final = ("get", "list", "count", "expand", "lock", "merge", "create", "claim", "mark", "purge")
 HEADER_KEYS: Final = ("name", "does", "access", "params", "literals", "returns", "order", "bound", "plan")
@@ -46,11 +50,11 @@ class Query:
         """Operators that the plan must hold."""
         return tuple(part.strip() for part in self.header.get("plan", "").split("·") if part.strip())
 
-    def with_literals(self, literals: Mapping[str, int]) -> str:
-        """The statement's text with its literal integers written in."""
+    def with_literals(self, literals: Mapping[str, Literal]) -> str:
+        """The statement's text with its literals written in; the same types give the same text, and so one plan."""
         if set(literals) != set(self.literals):
             raise QueryInvalid(f"{self.name} takes the literals {self.literals}, not {sorted(literals)}")
-        return _LITERAL.sub(lambda match: str(int(literals[match["name"]])), self.text)
+        return _LITERAL.sub(lambda match: _written(literals[match["name"]]), self.text)
 
 
 class Catalogue:
@@ -136,6 +140,15 @@ def _check_header(header: Mapping[str, str], path: Path) -> None:
         raise QueryInvalid(f"{path.stem}: a query's name starts with one of {', '.join(VERBS)}")
     if header["access"] not in {"read", "write"}:
         raise QueryInvalid(f"{path.stem}: access is read or write")
+
+
+def _written(value: Literal) -> str:
+    if isinstance(value, int | str):
+        # A text is never written as it is: what is no number is refused here.
+        return str(int(value))
+    if not value:
+        raise QueryInvalid("a pattern without an edge type would follow them all")
+    return "|".join(sorted(EdgeType(edge).value for edge in value))
 
 
 def _declared(value: str) -> tuple[str, ...]:

@@ -11,7 +11,7 @@ import neo4j
 from neo4j import exceptions as driver_errors
 from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_delay, wait_random_exponential
 
-from graph.database.catalogue import Catalogue, Query
+from graph.database.catalogue import Catalogue, Literal, Query
 from graph.database.rows import Row
 from graph.errors import NotReady, OutcomeUnknown, Oversized, QueryInvalid, Unavailable
 from graph.failpoints import Failpoints, NoFailpoints
@@ -89,13 +89,19 @@ class Database:
         return self._catalogue
 
     def read(
-        self, name: str, /, *, literals: Mapping[str, int] | None = None, timeout: float | None = None, **params: object
+        self,
+        name: str,
+        /,
+        *,
+        literals: Mapping[str, Literal] | None = None,
+        timeout: float | None = None,
+        **params: object,
     ) -> list[Row]:
         """Run a reading query.
 
         Args:
             name: the query's name in the catalogue.
-            literals: whole numbers that are written into its text.
+            literals: whole numbers and edge types that are written into its text.
             timeout: seconds after which the server gives up; `StatementTimedOut` is raised then.
             params: exactly the declared parameters.
         """
@@ -166,7 +172,12 @@ class Database:
         return result
 
     def _text(
-        self, name: str, *, writes: bool | None, params: Mapping[str, object], literals: Mapping[str, int] | None = None
+        self,
+        name: str,
+        *,
+        writes: bool | None,
+        params: Mapping[str, object],
+        literals: Mapping[str, Literal] | None = None,
     ) -> str:
         query = self._catalogue[name]
         if writes is not None and query.writes != writes:

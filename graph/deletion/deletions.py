@@ -25,14 +25,14 @@ from graph.deletion.idempotency import key_reused, result_under_key
 from graph.deletion.ledger import Ledger, Stored, move_request, no_request
 from graph.deletion.model import DeletionInput, OutcomePage, Preview, RequestView
 from graph.deletion.plan import plan_deletion
-from graph.deletion.receipt import build_receipt
+from graph.deletion.receipt import OutcomeCount, build_receipt
 from graph.deletion.scope import Scope, may_request, not_theirs, resolve_scope, scope_key
 from graph.errors import Conflict, InvalidInput
 from graph.ids import IdentityKeys, Ids
 from graph.paging import cursor_after, id_before
 from graph.policy.model import Policy
-from graph.propagation.closure import Progress, fence, fence_closure
-from graph.propagation.model import Affected
+from graph.propagation.closure import Progress, fence_closure
+from graph.propagation.reach import Reach
 from graph.propagation.settle import Cause, Settler, enter_exceptions, exception_entry
 from graph.vocabulary import (
     DELETION_STATES_COMPLETE,
@@ -149,8 +149,8 @@ class Deletions:
         Raises:
             NotFound: there is no such request.
         """
-        again = [Affected(identity, 1) for identity in identities]
-        return self.settler.settle(self._cause(self.ledger.load(request_id)), again, frozenset(identities))
+        again = Reach.of((), [(1, identities)])
+        return self.settler.settle(self._cause(self.ledger.load(request_id)), again, again)
 
     def conclude(self, request_id: str) -> None:
         """End the request if all is settled: read back what the outcomes say, judge, and issue the receipt.
@@ -158,14 +158,16 @@ class Deletions:
         Nothing happens while an outcome is pending, and nothing where it has ended in this very state before.
         """
         stored = self.ledger.load(request_id)
-        view = self.ledger.view(stored)
+        counts = self.ledger.counts(request_id)
+        view = self.ledger.view(stored, counts)
         if view.pending:
             failed = view.counts[DerivativeOutcome.FAILED] > view.owned_failures
             self.ledger.wait(request_id, _REOPENED, DeletionState.RETRYING if failed else DeletionState.PROPAGATING)
             return
         now = self.clock.now()
-        self._verify(stored, now)
-        view = self.ledger.view(stored)
+        if self._verify(stored, now):
+            counts = self.ledger.counts(request_id)
+            view = self.ledger.view(stored, counts)
         state = terminal_state(view)
         if state is None or state is stored.state or stored.reason is not None:
             return
@@ -174,7 +176,7 @@ class Deletions:
             requestId=request_id,
             state=state,
             at=now,
-            receipt=self._receipt(stored, view, state, now).decode(),
+            receipt=self._receipt(stored, view, counts, state, now).decode(),
             expectedOutcomes=sum(view.counts.values()),
         )
 
@@ -286,10 +288,10 @@ class Deletions:
             journaled(statements, self.journal, JournalEntryKind.REQUEST_REJECTED, now, {"requestId": request_id})
 
     def _remove_subject(self, stored: Stored, progress: Progress | None) -> None:
-        roots = [Affected(identity, 0) for identity in self.ledger.missing(stored.request_id, stored.scope)]
-        if roots:
-            fence(self.database, stored.request_id, stored.scope)
-            self.settler.settle(self._cause(stored), roots, frozenset(stored.scope), progress)
+        scope = Reach.of(stored.scope, ())
+        missing = scope if _untouched(stored) else scope.only(self.ledger.missing(stored.request_id, stored.scope))
+        if missing:
+            self.settler.settle(self._cause(stored), missing, scope, progress)
         self.ledger.move(stored.request_id, (DeletionState.AUTHENTICATED,), DeletionState.CONTENT_REMOVED)
 
     def _propagate(self, stored: Stored, progress: Progress | None) -> bool:
@@ -297,23 +299,25 @@ class Deletions:
         request_id, cause = stored.request_id, self._cause(stored)
         self.ledger.move(request_id, (DeletionState.CONTENT_REMOVED,), DeletionState.PROPAGATING)
         affected, closed = fence_closure(self.database, request_id, stored.scope, cause.edge_types)
-        depths = {item.identity: item.depth for item in affected}
-        missing = [Affected(identity, depths[identity]) for identity in self.ledger.missing(request_id, list(depths))]
-        self.settler.settle(cause, missing, depths.keys(), progress)
-        resumed = self.ledger.resumable(request_id)
-        if resumed:
-            self.settler.settle(cause, resumed, depths.keys(), progress)
-        whole = closed and self._enumerable(request_id, list(depths))
+        if _untouched(stored):
+            self.settler.settle(cause, affected.without(stored.scope), affected, progress)
+        else:
+            missing = self.ledger.missing(request_id, affected.identities)
+            self.settler.settle(cause, affected.only(missing), affected, progress)
+            self.settler.settle(cause, self.ledger.resumable(request_id), affected, progress)
+        whole = closed and self._enumerable(stored, affected.identities)
         return whole and self.ledger.mark_propagated(stored, self.clock.now())
 
-    def _enumerable(self, request_id: str, identities: list[str]) -> bool:
+    def _enumerable(self, stored: Stored, identities: Sequence[str]) -> bool:
         """Whether every derivative could be found: operations and edges tell the same story (DEL-15)."""
         lost = self.ledger.not_enumerable(identities)
-        changes: dict[str, object] = {"reason": ReasonCode.DOWNSTREAM_NOT_ENUMERABLE if lost else None}
-        self.ledger.move(request_id, _RUNNING, DeletionState.PROPAGATING, changes)
+        if lost or stored.reason is not None:
+            changes: dict[str, object] = {"reason": ReasonCode.DOWNSTREAM_NOT_ENUMERABLE if lost else None}
+            self.ledger.move(stored.request_id, _RUNNING, DeletionState.PROPAGATING, changes)
         return lost == 0
 
-    def _verify(self, stored: Stored, now: int) -> None:
+    def _verify(self, stored: Stored, now: int) -> bool:
+        """Read back what the outcomes say; answers whether some were not so and have become failures."""
         owner_id = self.policy.store(GRAPH_STORE).owner_id
         rows = self.database.write("mark_outcomes_verified", requestId=stored.request_id, ownerId=owner_id, at=now)
         entries = [
@@ -331,8 +335,11 @@ class Deletions:
         ]
         if entries:
             self.database.transact("verify", lambda statements: enter_exceptions(statements, entries))
+        return bool(entries)
 
-    def _receipt(self, stored: Stored, view: RequestView, state: DeletionState, now: int) -> bytes:
+    def _receipt(
+        self, stored: Stored, view: RequestView, counts: Sequence[OutcomeCount], state: DeletionState, now: int
+    ) -> bytes:
         return build_receipt(
             view=view,
             sequence=stored.receipt_sequence + 1,
@@ -340,9 +347,9 @@ class Deletions:
             state=state,
             finished_at=now,
             policy=self.policy,
-            counts=self.ledger.counts(view.request_id),
-            failures=self.ledger.failures(view.request_id),
-            outcomes_digest=self.ledger.outcomes_digest(view.request_id),
+            counts=counts,
+            failures=self.ledger.failures(view.request_id) if view.counts[DerivativeOutcome.FAILED] else [],
+            outcomes_digest=self.ledger.outcomes_digest(view.request_id, sum(count.number for count in counts)),
         )
 
     def _cause(self, stored: Stored) -> Cause:
@@ -356,6 +363,11 @@ class Deletions:
         if stored.tenant_id != caller.tenant_id:
             raise no_request()
         return stored
+
+
+def _untouched(stored: Stored) -> bool:
+    """Whether nothing of a request was settled when it was loaded, so that nothing needs to be looked for."""
+    return stored.state in {DeletionState.RECEIVED, DeletionState.AUTHENTICATED}
 
 
 def terminal_state(view: RequestView) -> DeletionState | None:

@@ -13,11 +13,13 @@ from graph.deletion.model import OutcomeView, RequestView, outcome_from_row
 from graph.deletion.receipt import OutcomeCount
 from graph.errors import NotFound
 from graph.propagation.closure import chunks
-from graph.propagation.model import Affected
+from graph.propagation.reach import Reach
 from graph.propagation.settle import outcome_id
 from graph.vocabulary import GRAPH_STORE, DeletionState, DerivativeOutcome, OutcomeState, ReasonCode, Role
 
 LEDGER_ROWS: Final = 10_000
+# Each page sorts all outcomes of the request: few pages, as large as memory bears.
+DIGEST_ROWS: Final = 50_000
 
 
 @dataclass(frozen=True)
@@ -71,9 +73,9 @@ class Ledger:
             for row in self.database.read("count_outcomes", requestId=request_id)
         ]
 
-    def view(self, stored: Stored) -> RequestView:
-        """The request with its outcomes counted now."""
-        counts = self.counts(stored.request_id)
+    def view(self, stored: Stored, counts: Sequence[OutcomeCount] | None = None) -> RequestView:
+        """The request with its outcomes as they were counted, or counted now."""
+        counts = self.counts(stored.request_id) if counts is None else counts
         five: dict[str, int] = {outcome.value: 0 for outcome in DerivativeOutcome}
         for count in counts:
             if count.outcome is not None:
@@ -125,10 +127,10 @@ class Ledger:
             missing.extend(by_outcome[missed] for missed in rows[0].texts("missing"))
         return missing
 
-    def resumable(self, request_id: str) -> list[Affected]:
+    def resumable(self, request_id: str) -> Reach:
         """Nodes whose outcome in the graph is not the last word: held no longer, or found to be otherwise."""
         nodes = self.database.read("list_outcomes_resumable", requestId=request_id)[0].rows("nodes")
-        return [Affected(node.text("identity"), node.number("depth")) for node in nodes]
+        return Reach.of((), [(node.number("depth"), [node.text("identity")]) for node in nodes])
 
     def not_enumerable(self, identities: Sequence[str]) -> int:
         """How many operations used one of these identities without an edge that says so."""
@@ -150,17 +152,25 @@ class Ledger:
         fields = ("outcomeId", "store", "ownerId", "reason")
         return [{field: row.text_or_none(field) for field in fields} for row in rows]
 
-    def outcomes_digest(self, request_id: str) -> str:
-        """SHA-256 over one line an outcome; see `build_receipt`."""
-        digest, after = hashlib.sha256(), ""
-        while True:
-            row = self.database.read("list_outcome_lines", requestId=request_id, after=after, rowsMax=LEDGER_ROWS)[0]
-            for line in row.texts("lines"):
+    def outcomes_digest(self, request_id: str, number: int) -> str:
+        """SHA-256 over one line an outcome; see `build_receipt`.
+
+        Args:
+            request_id: the request.
+            number: how many outcomes it has; a page asks for no more than that, since the server sets room aside for it.
+        """
+        digest, after, left = hashlib.sha256(), "", number
+        while left > 0:
+            wanted = min(left, DIGEST_ROWS)
+            row = self.database.read("list_outcome_lines", requestId=request_id, after=after, rowsMax=wanted)[0]
+            lines = row.texts("lines")
+            for line in lines:
                 digest.update(f"{line}\n".encode())
-            last = row.text_or_none("last")
-            if last is None:
-                return digest.hexdigest()
-            after = last
+            if len(lines) < wanted:
+                break
+            left -= wanted
+            after = row.text("last")
+        return digest.hexdigest()
 
 
 class Run(Protocol):

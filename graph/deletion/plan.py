@@ -10,8 +10,9 @@ from graph.canonical import canonical_json
 from graph.database.database import Database
 from graph.deletion.model import PlannedOutcome, Preview
 from graph.policy.model import Policy
-from graph.propagation.closure import chunks, discover
-from graph.propagation.model import Affected, Facts, facts_from_row
+from graph.propagation.closure import discover
+from graph.propagation.model import Facts, facts_from_row
+from graph.propagation.reach import Reach
 from graph.propagation.rules import decide
 from graph.vocabulary import GRAPH_STORE, DerivativeOutcome
 
@@ -27,12 +28,11 @@ def plan_deletion(database: Database, policy: Policy, scope: Sequence[str], now:
         scope: identities, versions included.
         now: for review dates; no part of the digest.
     """
-    affected = discover(database, scope, policy.deletion_edges)
-    reached = frozenset(item.identity for item in affected)
+    reached = discover(database, scope, policy.deletion_edges)
     items: list[PlannedOutcome] = []
-    for batch in chunks(affected, PLAN_ROWS):
-        for facts, depth in _facts(database, policy, batch, reached):
-            items.extend(_planned(facts, depth, policy, reached, now))
+    for batch in reached.pieces(PLAN_ROWS):
+        for facts in _facts(database, policy, batch, reached):
+            items.extend(_planned(facts, reached, policy, now))
     items.sort(key=lambda item: (item.depth, item.identity, item.store))
     counts = Counter(item.outcome for item in items)
     return Preview(
@@ -44,22 +44,18 @@ def plan_deletion(database: Database, policy: Policy, scope: Sequence[str], now:
     )
 
 
-def _facts(
-    database: Database, policy: Policy, batch: Sequence[Affected], reached: frozenset[str]
-) -> Iterator[tuple[Facts, int]]:
-    depths = {item.identity: item.depth for item in batch}
+def _facts(database: Database, policy: Policy, batch: Reach, reached: Reach) -> Iterator[Facts]:
     found = database.read(
         "list_affected",
-        identities=sorted(depths),
+        identities=batch.identities,
         edgeTypes=[edge.value for edge in policy.deletion_edges],
-        within=sorted(reached),
+        within=reached.identities,
     )[0].rows("facts")
-    for row in found:
-        facts = facts_from_row(row)
-        yield facts, depths[facts.identity]
+    return map(facts_from_row, found)
 
 
-def _planned(facts: Facts, depth: int, policy: Policy, reached: frozenset[str], now: int) -> Iterator[PlannedOutcome]:
+def _planned(facts: Facts, reached: Reach, policy: Policy, now: int) -> Iterator[PlannedOutcome]:
+    depth = reached[facts.identity]
     decision = decide(facts, policy, depth=depth, affected=reached, now=now)
     for store in (GRAPH_STORE, *facts.stores):
         outcome = decision.outcome

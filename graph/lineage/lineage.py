@@ -13,6 +13,7 @@ from graph.lineage.model import (
     Approvals,
     Direction,
     History,
+    LineageClosure,
     LineageCounts,
     LineagePage,
     Operations,
@@ -23,7 +24,7 @@ from graph.lineage.provenance import find_approvals, find_history, find_operatio
 from graph.lineage.reader import Reader
 from graph.lineage.routes import find_routes
 from graph.lineage.rules import page_size_checked, selection_checked
-from graph.lineage.walk import walk_counts, walk_page
+from graph.lineage.walk import walk_closure, walk_counts, walk_page
 from graph.policy.model import Policy
 from graph.vocabulary import EdgeType
 
@@ -89,6 +90,29 @@ class Lineage:
         )
         reader = self._reader(caller, include_deleted=include_deleted)
         return walk_page(reader, selection, page_size_checked(page_size), cursor)
+
+    def closure(
+        self,
+        caller: Caller,
+        identity: str,
+        *,
+        direction: Direction,
+        depth_max: int | None = None,
+        edge_types: Collection[EdgeType] | None = None,
+        kinds: Collection[str] | None = None,
+        include_deleted: bool = False,
+    ) -> LineageClosure:
+        """The ids of everything that a walk would page through, with depth and kind; takes and raises what `walk` does."""
+        selection = selection_checked(
+            self.policy,
+            identity,
+            direction=direction,
+            depth_max=depth_max,
+            edge_types=edge_types,
+            kinds=kinds,
+            include_deleted=include_deleted,
+        )
+        return walk_closure(self._reader(caller, include_deleted=include_deleted), selection)
 
     def counts(
         self,

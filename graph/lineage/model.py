@@ -121,6 +121,24 @@ class LineagePage:
 
 
 @dataclass(frozen=True)
+class ClosureLevel:
+    """The records of one kind at one depth, in no order; `kind` is None for tombstones."""
+
+    direction: Direction
+    depth: int
+    kind: str | None
+    identities: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class LineageClosure:
+    """All ids of a walk with their depths: nothing else is read of them, so that 100,000 take a fraction of a second."""
+
+    levels: tuple[ClosureLevel, ...]
+    receipt: CompletenessReceipt
+
+
+@dataclass(frozen=True)
 class LevelCount:
     """How many records of one kind stand at one depth; `kind` is None for tombstones."""
 

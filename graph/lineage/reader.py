@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from graph.access import Caller
+from graph.database.catalogue import Literal
 from graph.database.database import Database, StatementTimedOut
 from graph.database.rows import Row
 from graph.errors import NotFound, Oversized
@@ -55,7 +56,7 @@ class Reader:
         if rows[0].truth("isTombstone") and not self.include_deleted:
             raise NotFound("this record was deleted; ask for deleted ones too", code=ReasonCode.DELETED_RECORD)
 
-    def one(self, name: str, /, *, literals: Mapping[str, int] | None = None, **params: object) -> Row:
+    def one(self, name: str, /, *, literals: Mapping[str, Literal] | None = None, **params: object) -> Row:
         """The one row that a query of this room answers.
 
         Raises:
@@ -100,7 +101,9 @@ class Reader:
             "states": self.caller.states,
         }
 
-    def _read(self, name: str, params: Mapping[str, object], literals: Mapping[str, int] | None = None) -> list[Row]:
+    def _read(
+        self, name: str, params: Mapping[str, object], literals: Mapping[str, Literal] | None = None
+    ) -> list[Row]:
         try:
             return self.database.read(name, literals=literals, timeout=self.timeout_seconds, **params)
         except StatementTimedOut as error:

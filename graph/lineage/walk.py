@@ -13,10 +13,12 @@ from dataclasses import dataclass
 from graph.database.rows import Row
 from graph.lineage.model import (
     DEPTH_MAX,
+    ClosureLevel,
     CompletenessReceipt,
     Direction,
     LevelCount,
     Limit,
+    LineageClosure,
     LineageCounts,
     LineageItem,
     LineagePage,
@@ -75,6 +77,18 @@ def walk_page(reader: Reader, selection: Selection, page_size: int, cursor: str 
     )
 
 
+def walk_closure(reader: Reader, selection: Selection) -> LineageClosure:
+    """All ids of a walk at once; see `Lineage.closure`."""
+    reader.find(selection.identity)
+    walks = [_expand(reader, selection, way, listed=True) for way in selection.direction.ways]
+    levels = tuple(
+        ClosureLevel(walked.direction, level.depth, level.kind, tuple(level.identities))
+        for walked in walks
+        for level in walked.selected(selection.kinds)
+    )
+    return LineageClosure(levels, _receipt(reader, walks, more_follow=False, withheld=False))
+
+
 def walk_counts(reader: Reader, selection: Selection) -> LineageCounts:
     """The numbers of a walk; see `Lineage.counts`."""
     reader.find(selection.identity)
@@ -92,9 +106,8 @@ def _expand(reader: Reader, selection: Selection, direction: Direction, *, liste
     depth_max = DEPTH_MAX if selection.depth_max is None else selection.depth_max
     row = reader.one(
         "expand_downstream" if direction is Direction.DOWNSTREAM else "expand_upstream",
-        literals={"levels": depth_max + 1},
+        literals={"levels": depth_max + 1, "edgeTypes": selection.edge_types},
         identity=selection.identity,
-        edgeTypes=sorted(selection.edge_types),
         depthMax=depth_max,
         listed=listed,
     )

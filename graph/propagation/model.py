@@ -2,19 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from graph.database.rows import Row
 from graph.vocabulary import DerivativeOutcome, OutcomeBasis, ReasonCode
-
-
-@dataclass(frozen=True)
-class Affected:
-    """One node that a trigger reaches, at its least distance from the subject (0 for the subject itself)."""
-
-    identity: str
-    depth: int
 
 
 @dataclass(frozen=True)
@@ -50,6 +41,40 @@ class Facts:
 
 
 @dataclass(frozen=True)
+class Plain:
+    """Nodes that are alike, of which nothing decides but their kind: no hold, copy, support, exception or outcome so far.
+
+    `witnesses` go with `identities`, one for each; see `witness_parts`.
+    """
+
+    kind: str
+    state: str
+    has_content: bool
+    identities: tuple[str, ...]
+    witnesses: tuple[str, ...]
+
+    def facts(self, index: int) -> Facts:
+        """The facts of one of them."""
+        edge, parent = witness_parts(self.witnesses[index])
+        return Facts(
+            identity=self.identities[index],
+            is_tombstone=False,
+            is_whole=False,
+            has_content=self.has_content,
+            kind=self.kind,
+            state=self.state,
+            outcome=None,
+            ground=None,
+            holds=(),
+            stores=(),
+            live_sources=frozenset(),
+            witness_edge=edge,
+            witness_parent=parent,
+            envelope=None,
+        )
+
+
+@dataclass(frozen=True)
 class Decision:
     """What becomes of one node in the graph, and why. `change` is delete, invalidate, retain or none."""
 
@@ -64,7 +89,7 @@ class Decision:
 def facts_from_row(row: Row) -> Facts:
     """Read one entry of `lock_affected` or `list_affected`."""
     is_tombstone = row.truth("isTombstone")
-    witness: Mapping[str, object] | None = None if row.is_null("witness") else row.mapping("witness")
+    edge, parent = witness_parts(row.text("witness"))
     return Facts(
         identity=row.text("identity"),
         is_tombstone=is_tombstone,
@@ -77,10 +102,29 @@ def facts_from_row(row: Row) -> Facts:
         holds=tuple(_ground(hold) for hold in row.rows("holds")),
         stores=tuple(sorted(row.texts("stores"))),
         live_sources=frozenset(row.texts("liveSources")),
-        witness_edge=None if witness is None else str(witness["edge"]),
-        witness_parent=None if witness is None else str(witness["parent"]),
+        witness_edge=edge,
+        witness_parent=parent,
         envelope=row.text_or_none("envelope"),
     )
+
+
+def plain_from_row(row: Row) -> Plain:
+    """Read one group of `lock_affected`."""
+    return Plain(
+        kind=row.text("kind"),
+        state=row.text("state"),
+        has_content=row.truth("hasContent"),
+        identities=tuple(row.texts("identities")),
+        witnesses=tuple(row.texts("witnesses")),
+    )
+
+
+def witness_parts(witness: str) -> tuple[str | None, str | None]:
+    """Edge type and parent of a witness `parent edge`; none of both where nothing led there."""
+    if not witness:
+        return None, None
+    parent, _, edge = witness.rpartition(" ")
+    return edge, parent
 
 
 def _ground(row: Row) -> Ground:

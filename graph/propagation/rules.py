@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection
+from collections.abc import Container
 from typing import Final, cast
 
 from pydantic import JsonValue
@@ -21,7 +21,7 @@ _SHELL_FIELDS: Final = (
 _DAY_SECONDS: Final = 86_400
 
 
-def decide(facts: Facts, policy: Policy, *, depth: int, affected: Collection[str], now: int) -> Decision:
+def decide(facts: Facts, policy: Policy, *, depth: int, affected: Container[str], now: int) -> Decision:
     """What becomes of one node, by the first of: gone already, held, kept by rule, its kind's deletion rule.
 
     Args:

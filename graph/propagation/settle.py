@@ -1,13 +1,15 @@
 """Settling affected nodes: removal, tombstone and outcome in one transaction, under locks, in bounded batches.
 
 Each batch locks its nodes in ascending order, reads under the locks what decides (holds above all), decides by pure
-rules, and writes. What has its outcome already is passed over, so a batch may run again after a crash or a lost answer,
-and two workers on one request only meet, never disagree.
+rules, and writes. Plain nodes, of which nothing decides but their kind, are decided and written in groups. What has its
+outcome already is passed over, so a batch may run again after a crash or a lost answer, and two workers on one request
+only meet, never disagree.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections import defaultdict
+from collections.abc import Container, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
@@ -21,10 +23,12 @@ from graph.database.journal import FileJournal
 from graph.database.journaling import journaled
 from graph.ids import derived_id
 from graph.policy.model import Policy, StorePolicy
-from graph.propagation.closure import Progress, chunks
-from graph.propagation.model import Affected, Decision, Facts, facts_from_row
+from graph.propagation.closure import WRITERS, Progress
+from graph.propagation.model import Decision, Facts, Plain, facts_from_row, plain_from_row, witness_parts
+from graph.propagation.reach import Reach
 from graph.propagation.rules import decide, shell_envelope
 from graph.vocabulary import (
+    DERIVATION_EDGES,
     GRAPH_STORE,
     DerivativeOutcome,
     EdgeType,
@@ -34,8 +38,7 @@ from graph.vocabulary import (
     ReasonCode,
 )
 
-SETTLE_ROWS: Final = 2_000
-WRITERS: Final = 2
+SETTLE_ROWS: Final = 2_500
 # The changes that take content away.
 _REMOVING: Final = ("delete", "invalidate")
 
@@ -61,9 +64,7 @@ class Settler:
     journal: FileJournal
     shards: int
 
-    def settle(
-        self, cause: Cause, affected: Sequence[Affected], reached: Collection[str], progress: Progress | None = None
-    ) -> int:
+    def settle(self, cause: Cause, affected: Reach, reached: Container[str], progress: Progress | None = None) -> int:
         """Give every node of `affected` its outcomes; answers how many nodes were settled by this call.
 
         Args:
@@ -72,8 +73,7 @@ class Settler:
             reached: every identity that the request reaches; a source among them supports nothing.
             progress: told (nodes done, nodes in all) after each batch.
         """
-        ordered = sorted(affected, key=lambda item: item.identity)
-        batches = list(chunks(ordered, max(1, min(SETTLE_ROWS, -(-len(ordered) // WRITERS)))))
+        batches = list(affected.pieces(max(1, min(SETTLE_ROWS, -(-len(affected) // WRITERS)))))
         settled = done = 0
         with ThreadPoolExecutor(max_workers=WRITERS, thread_name_prefix="settle") as pool:
             counts = pool.map(partial(self._settle_batch, cause, reached), batches)
@@ -81,54 +81,93 @@ class Settler:
                 settled += count
                 done += len(batch)
                 if progress is not None:
-                    progress(done, len(ordered))
+                    progress(done, len(affected))
         return settled
 
-    def _settle_batch(self, cause: Cause, reached: Collection[str], batch: Sequence[Affected]) -> int:
+    def _settle_batch(self, cause: Cause, reached: Container[str], batch: Reach) -> int:
         return self.database.transact("settle", lambda statements: self._write_batch(statements, cause, batch, reached))
 
-    def _write_batch(
-        self, statements: Statements, cause: Cause, batch: Sequence[Affected], reached: Collection[str]
-    ) -> int:
-        depths = {item.identity: item.depth for item in batch}
-        rows = [{"identity": i, "outcomeId": outcome_id(cause.request_id, i, GRAPH_STORE)} for i in depths]
+    def _write_batch(self, statements: Statements, cause: Cause, batch: Reach, reached: Container[str]) -> int:
         found = statements.run(
             "lock_affected",
-            rows=rows,
+            identities=batch.identities,
+            requestId=cause.request_id,
             edgeTypes=[edge.value for edge in cause.edge_types],
+            supportTypes=list(DERIVATION_EDGES),
             shellKinds=list(self.policy.kinds_always_invalidated),
-        )[0].rows("facts")
+        )[0]
+        plain = [plain_from_row(row) for row in found.rows("plain")]
+        deleted, others = self._parted(plain)
         fresh: list[_Settlement] = []
         resumed: list[_Settlement] = []
-        for facts in map(facts_from_row, found):
-            settlement = self._settlement(cause, facts, depths[facts.identity], reached)
+        for facts in [*others, *map(facts_from_row, found.rows("facts"))]:
+            settlement = self._settlement(cause, facts, batch[facts.identity], reached)
             if facts.outcome is None:
                 fresh.append(settlement)
             elif _is_open(facts, settlement):
                 resumed.append(settlement)
+        if deleted:
+            groups = [self._group(cause, group, decision, batch) for group, decision in deleted]
+            statements.run("create_tombstones", requestId=cause.request_id, groups=groups)
         if fresh:
             statements.run("create_outcomes", requestId=cause.request_id, rows=[item.row for item in fresh])
         if resumed:
             statements.run("mark_outcomes_resumed", rows=[item.row for item in resumed])
         entries = [entry for item in [*fresh, *resumed] for entry in item.exceptions]
         enter_exceptions(statements, entries)
-        self._journal(statements, cause, [*fresh, *resumed])
-        return len(fresh) + len(resumed)
+        changed: defaultdict[str, list[str]] = defaultdict(list)
+        for item in [*fresh, *resumed]:
+            changed[item.change].append(item.identity)
+        for group, decision in deleted:
+            changed[decision.change].extend(group.identities)
+        self._journal(statements, cause, changed)
+        return sum(len(identities) for identities in changed.values())
 
-    def _journal(self, statements: Statements, cause: Cause, settlements: Sequence[_Settlement]) -> None:
-        """Tell the journal what was removed, as the last step before the commit: it may be ahead, never behind."""
-        changed = {change: [item.identity for item in settlements if item.change == change] for change in _REMOVING}
-        if any(changed.values()):
-            now = self.clock.now()
+    def _journal(self, statements: Statements, cause: Cause, changed: Mapping[str, Sequence[str]]) -> None:
+        """Tell the journal what was removed, as the last step before the commit: it may be ahead, never behind.
+
+        Args:
+            statements: the transaction.
+            cause: the request.
+            changed: identities by change; those that take content away count.
+        """
+        removed = {change: [*sorted(changed.get(change, ()))] for change in _REMOVING}
+        if any(removed.values()):
             body: dict[str, JsonValue] = {
                 "requestId": cause.request_id,
                 "reasonCode": cause.reason_code,
                 "policyRef": cause.policy_ref,
-                **{change: [*sorted(identities)] for change, identities in changed.items()},
+                **{change: [*identities] for change, identities in removed.items()},
             }
-            journaled(statements, self.journal, JournalEntryKind.CONTENT_REMOVED, now, body)
+            journaled(statements, self.journal, JournalEntryKind.CONTENT_REMOVED, self.clock.now(), body)
 
-    def _settlement(self, cause: Cause, facts: Facts, depth: int, reached: Collection[str]) -> _Settlement:
+    def _parted(self, plain: Sequence[Plain]) -> tuple[list[tuple[Plain, Decision]], list[Facts]]:
+        """The groups that are deleted as a whole, and the facts of all others."""
+        deleted: list[tuple[Plain, Decision]] = []
+        others: list[Facts] = []
+        for group in plain:
+            # Nothing supports a plain node, so neither its depth nor what else is reached decides.
+            decision = decide(group.facts(0), self.policy, depth=0, affected=(), now=self.clock.now())
+            if decision.change == "delete":
+                deleted.append((group, decision))
+            else:
+                others.extend(group.facts(index) for index in range(len(group.identities)))
+        return deleted, others
+
+    def _group(self, cause: Cause, group: Plain, decision: Decision, batch: Reach) -> dict[str, object]:
+        now = self.clock.now()
+        rows: list[list[object]] = []
+        for identity, witness in zip(group.identities, group.witnesses, strict=True):
+            edge, parent = witness_parts(witness)
+            rows.append([identity, outcome_id(cause.request_id, identity, GRAPH_STORE), batch[identity], edge, parent])
+        outcome = {"requestId": cause.request_id, "store": GRAPH_STORE, "rule": decision.rule_id}
+        return {
+            "rows": rows,
+            "outcome": outcome | _settled(decision.outcome, decision.basis, now),
+            "tombstone": _tombstone(cause, now),
+        }
+
+    def _settlement(self, cause: Cause, facts: Facts, depth: int, reached: Container[str]) -> _Settlement:
         now = self.clock.now()
         decision = decide(facts, self.policy, depth=depth, affected=reached, now=now)
         outcomes = [_graph_outcome(cause, facts, depth, decision, now)]
@@ -138,12 +177,7 @@ class Settler:
             "change": decision.change,
             "outcomes": outcomes,
             "envelope": shell_envelope(facts.envelope) if facts.envelope and decision.change == "invalidate" else None,
-            "tombstone": {
-                "identity": facts.identity,
-                "deletedAt": now,
-                "reasonCode": cause.reason_code,
-                "policyRef": cause.policy_ref,
-            },
+            "tombstone": {"identity": facts.identity, **_tombstone(cause, now)},
         }
         entries = [self._exception(cause, entry, decision, now) for entry in outcomes if _excepted(entry)]
         return _Settlement(decision.ground.ground_id if decision.ground else None, row, entries)
@@ -238,6 +272,11 @@ def _outcome(cause: Cause, facts: Facts, depth: int, decision: Decision, store: 
         "witnessParent": facts.witness_parent,
         "ground": decision.ground.ground_id if decision.ground else None,
     }
+
+
+def _tombstone(cause: Cause, now: int) -> dict[str, object]:
+    """What all tombstones of a batch have in common: everything but the identity."""
+    return {"deletedAt": now, "reasonCode": cause.reason_code, "policyRef": cause.policy_ref}
 
 
 def _graph_outcome(cause: Cause, facts: Facts, depth: int, decision: Decision, now: int) -> dict[str, object]:

@@ -9,6 +9,7 @@ import pytest
 from graph.database.catalogue import default_query_folder, load_catalogue, parse_query
 from graph.database.schema import schema_steps
 from graph.errors import QueryInvalid
+from graph.vocabulary import EdgeType
 
 WHOLE = """// name:    list_things
 // does:    Things after a place,
@@ -52,6 +53,27 @@ def test_literals_are_exactly_the_declared_ones(literals):
 def test_a_literal_that_is_no_number_never_reaches_the_text():
     with pytest.raises(ValueError, match="invalid literal"):
         parse_query(WHOLE, PATH).with_literals({"depthMax": "1] DETACH DELETE n //"})
+
+
+TYPED = WHOLE.replace("literals: depthMax INTEGER", "literals: depthMax INTEGER, edgeTypes TYPES").replace(
+    "[*1..", "[:$$edgeTypes*1.."
+)
+
+
+def test_edge_types_are_written_into_the_text_in_one_order():
+    query = parse_query(TYPED, PATH)
+    one = query.with_literals({"depthMax": 7, "edgeTypes": (EdgeType.SUPERSEDES, EdgeType.CACHED_FROM)})
+    other = query.with_literals({"depthMax": 7, "edgeTypes": {EdgeType.CACHED_FROM, EdgeType.SUPERSEDES}})
+    assert one == other
+    assert "[:CACHED_FROM|SUPERSEDES*1..7]" in one
+
+
+@pytest.mark.parametrize(
+    ("types", "error"), [((), QueryInvalid), (("LIKES",), ValueError), (("CACHED_FROM]-() DELETE n //",), ValueError)]
+)
+def test_what_is_no_registered_edge_type_never_reaches_the_text(types, error):
+    with pytest.raises(error):
+        parse_query(TYPED, PATH).with_literals({"depthMax": 7, "edgeTypes": types})
 
 
 BROKEN = {

@@ -8,6 +8,7 @@ import neo4j
 import pytest
 
 from graph.database.catalogue import default_query_folder, load_catalogue
+from graph.vocabulary import DERIVATION_EDGES, EdgeType
 
 QUERIES = load_catalogue(default_query_folder()).queries
 # Reading everything is sometimes the job; then the header says so.
@@ -44,7 +45,9 @@ def explained(driver, query):
     """The columns, the plan and the server's remarks."""
     params = {name: SAMPLES[kind] for name, kind in TYPE.findall(query.header["params"])}
     assert set(params) == set(query.params), f"{query.name}: give each parameter a type of {sorted(SAMPLES)}"
-    text = query.with_literals(dict.fromkeys(query.literals, 3))
+    text = query.with_literals(
+        {name: [*DERIVATION_EDGES, EdgeType.SUPERSEDES] if name == "edgeTypes" else 3 for name in query.literals}
+    )
     with driver.session() as session:
         result = session.run(f"EXPLAIN {text}", params)
         columns = result.keys()

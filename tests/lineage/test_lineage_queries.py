@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from graph.database.catalogue import default_query_folder, load_catalogue
+from graph.lineage.model import DEFAULT_EDGES
 
 QUERIES = [query for query in load_catalogue(default_query_folder()).queries if query.capability == "lineage"]
 
@@ -22,7 +23,8 @@ def operators(plan) -> list[str]:
 def test_each_query_plans_as_it_declares(application, graphs, query, levels):
     graphs.load([("b", "SUMMARIZED_FROM", "a"), ("c", "SUPERSEDES", "b"), ("c", "APPROVED_BY", "a")])
     graphs.delete(["b"])
-    text = query.with_literals(dict.fromkeys(query.literals, levels))
+    literals = {"levels": levels, "edgeTypes": DEFAULT_EDGES}
+    text = query.with_literals({name: literals[name] for name in query.literals})
     with application.database._driver.session() as session:
         plan = session.run("EXPLAIN " + text, dict.fromkeys(query.params)).consume().plan
     found = operators(plan)

@@ -84,7 +84,7 @@ def _fencer(application: Application) -> Callable[[str], frozenset[str]]:
     def fence(root: str) -> frozenset[str]:
         identity = application.keys.identity("tenant-a", root)
         application.database.write("mark_fenced", identities=[identity], requestId="race")
-        return frozenset(item.identity for item in discover(application.database, [identity], edges))
+        return frozenset(discover(application.database, [identity], edges))
 
     return fence
 

@@ -97,7 +97,7 @@ def _filed(application: Application, caller: Caller, identity: str) -> str:
 def test_two_requests_for_the_last_two_outputs_leave_nothing_of_the_producer(application: Application, caller: Caller):
     one, two = register(application, caller, record("one", **MADE), record("two", **MADE))
     first, second = _filed(application, caller, one), _filed(application, caller, two)
-    _both_before_either_commits(application, "create_outcomes", first, second)
+    _both_before_either_commits(application, "create_tombstones", first, second)
     _nothing_is_left(application, one, two)
 
 
