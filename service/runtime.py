@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Final
 
 from graph.database.catalogue import default_query_folder, load_catalogue
@@ -75,6 +76,18 @@ def _application_at(settings: Settings, uri: str, user: str, password: str) -> G
         application = build_application(settings, database)
         application.prepare()
         catch_up(application)
+        guard(application)
         yield application
     finally:
         database.close()
+
+
+def guard(application: Application) -> None:
+    """Compare again whenever the connection was lost: the database may have been replaced by an older copy meanwhile."""
+    bare = replace(application, database=application.database.unguarded())
+
+    def compared() -> None:
+        bare.prepare()
+        catch_up(bare)
+
+    application.database.guarded(compared)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Final, LiteralString, Protocol, TypeVar, cast
@@ -12,7 +13,7 @@ from tenacity import RetryCallState, Retrying, retry_if_exception, stop_after_de
 
 from graph.database.catalogue import Catalogue, Literal, Query
 from graph.database.rows import Row
-from graph.errors import OutcomeUnknown, Oversized, QueryInvalid, Unavailable
+from graph.errors import NotReady, OutcomeUnknown, Oversized, QueryInvalid, Unavailable
 from graph.failpoints import Failpoints, NoFailpoints
 from graph.vocabulary import ReasonCode
 
@@ -22,6 +23,8 @@ T = TypeVar("T")
 _CODES_RETRIED_ALSO: Final = frozenset({"Neo.ClientError.Statement.EntityNotFound"})
 # Final although the driver calls it transient: the same statement will need the same memory again.
 _CODES_FINAL: Final = frozenset({"Neo.TransientError.General.MemoryPoolOutOfMemoryError"})
+# How long a call waits for a check that another one runs.
+_GUARD_SECONDS: Final = 1.0
 CONSTRAINT_CODE: Final = "Neo.ClientError.Schema.ConstraintValidationFailed"
 TRANSACTION_TIMEOUT_CODES: Final = frozenset(
     {
@@ -78,6 +81,7 @@ class Database:
         self._failpoints = failpoints or NoFailpoints()
         self._database = database
         self._bookmarks = neo4j.GraphDatabase.bookmark_manager()
+        self._guard: Guard | None = None
 
     @property
     def catalogue(self) -> Catalogue:
@@ -117,6 +121,17 @@ class Database:
             steps: run the statements; the commit follows their return.
         """
         return self._retried(lambda: self._transact(name, steps))
+
+    def guarded(self, check: Callable[[], None]) -> None:
+        """Have `check` run once after every lost connection, before anything else is asked or written.
+
+        A database cannot be replaced by an older copy without its connections being lost; see `service.runtime`.
+        """
+        self._guard = Guard(check)
+
+    def unguarded(self) -> Database:
+        """The same database for what the guard itself does."""
+        return Database(self._driver, self._catalogue, self._retry, self._failpoints, database=self._database)
 
     def bookmarks(self) -> list[str]:
         """What this database has seen, for a reader elsewhere to wait for."""
@@ -183,7 +198,7 @@ class Database:
             reraise=False,
         )
         try:
-            return retrying(call)
+            return retrying(call if self._guard is None else self._guard.over(call))
         except driver_errors.ConstraintError as error:
             raise ConstraintViolated from error
         except driver_errors.AuthError as error:
@@ -198,6 +213,39 @@ class Database:
                     details={"limit": "db.memory.transaction.max"},
                 ) from error
             raise
+
+
+class Guard:
+    """Runs a check after a lost connection, once, before the next call; calls meanwhile are told to come back."""
+
+    def __init__(self, check: Callable[[], None]) -> None:
+        self._check = check
+        self._lost = False
+        self._checking = threading.Lock()
+
+    def over(self, call: Callable[[], T]) -> Callable[[], T]:
+        """The call behind the guard."""
+
+        def guarded() -> T:
+            if self._lost:
+                self._look()
+            try:
+                return call()
+            except (driver_errors.ServiceUnavailable, driver_errors.SessionExpired):
+                self._lost = True
+                raise
+
+        return guarded
+
+    def _look(self) -> None:
+        if not self._checking.acquire(timeout=_GUARD_SECONDS):
+            raise NotReady("the database is being compared with its journal", code=ReasonCode.SERVICE_NOT_READY)
+        try:
+            if self._lost:
+                self._check()
+                self._lost = False
+        finally:
+            self._checking.release()
 
 
 class _TransactionStatements:

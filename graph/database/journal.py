@@ -27,6 +27,7 @@ from graph.failpoints import Failpoints, NoFailpoints
 from graph.vocabulary import JournalEntryKind, ReasonCode
 
 NO_DIGEST: Final = "0" * 64
+_COMPARED_BYTES: Final = 1 << 20
 _LINE: Final = re.compile(rb'\{"previous":"([0-9a-f]{64})","sequence":([1-9][0-9]{0,17}),"kind":"([a-z_]+)",')
 
 
@@ -225,6 +226,23 @@ class FileJournal:
             os.fsync(file.fileno())
         except OSError as error:
             raise _unavailable(error) from error
+
+
+def whole_journal(path: Path, other: Path) -> Path:
+    """Of two journals of which one has everything that the other has, the one that has more.
+
+    Raises:
+        NotReady: each has what the other lacks, so that they are different pasts (`JOURNAL_FOREIGN`).
+    """
+    shorter, longer = sorted((path, other), key=lambda one: one.stat().st_size)
+    with shorter.open("rb") as less, longer.open("rb") as more:
+        while mine := less.read(_COMPARED_BYTES):
+            if more.read(len(mine)) != mine:
+                raise NotReady(
+                    "the journal beside the dump and the one that is here tell different pasts",
+                    code=ReasonCode.JOURNAL_FOREIGN,
+                )
+    return longer
 
 
 def _line(before: Position, kind: JournalEntryKind, at: int, body: Mapping[str, JsonValue]) -> bytes:

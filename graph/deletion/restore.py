@@ -17,7 +17,7 @@ from pydantic import JsonValue
 from graph.clock import Clock
 from graph.database.database import Database
 from graph.database.journal import Entry, FileJournal, Position
-from graph.database.journaling import applied_in, mark_applied
+from graph.database.journaling import applied_in, is_behind, mark_applied
 from graph.deletion.deletions import Deletions
 from graph.deletion.holds import release_hold
 from graph.deletion.ledger import move_request
@@ -76,8 +76,11 @@ class Restorer:
         """
         entries = removed = 0
         stuck: set[str] = set()
+        if not is_behind(self.database, self.journal):
+            return Replayed(0, 0, ())
+        start = self._mark().sequence
         while (gap := self._gap()) is not None:
-            entries += gap.last.sequence - self._mark().sequence
+            entries = gap.last.sequence - start
             if progress:
                 progress(f"The database is behind its journal: going through it up to entry {gap.last.sequence:,}.")
             self._bring_back(gap)

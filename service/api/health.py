@@ -6,6 +6,7 @@ from http import HTTPStatus
 
 from fastapi import APIRouter
 
+from graph.database.journaling import is_behind
 from graph.database.schema import missing_schema
 from graph.errors import NotReady
 from graph.vocabulary import ReasonCode
@@ -28,7 +29,7 @@ def live() -> Live:
     responses=problems_of({HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.INTERNAL_SERVER_ERROR}),
 )
 def ready(application: ApplicationHere) -> Ready:
-    """The schema is current, the identity key is the database's, and the policy is loaded; otherwise which is not."""
+    """Schema, identity key and policy are the database's, and its journal is gone through; otherwise which is not."""
     if lacking := _lacking(application):
         raise NotReady(
             "the service cannot do its work yet", code=ReasonCode.SERVICE_NOT_READY, details={"lacking": lacking}
@@ -42,6 +43,7 @@ def _lacking(application: Application) -> list[str]:
         "schema": _has_schema(application),
         "identity_key": pairing.text_or_none("checkValue") == application.keys.check_value(),
         "policy": pairing.text_or_none("policyDigest") == application.policy.digest,
+        "journal": not is_behind(application.database, application.journal),
     }
     return [name for name, passed in checks.items() if not passed]
 

@@ -47,7 +47,11 @@ class Worker:
         return done
 
     def advance_requests(self) -> int:
-        """Advance every unfinished request; one that fails does not keep the others back."""
+        """Advance every unfinished request; one that fails does not keep the others back.
+
+        An entry of the journal whose transaction was rolled back is gone through first.
+        """
+        self.application.restorer.catch_up()
         advanced = 0
         for request_id in self.application.deletions.unfinished():
             try:
@@ -92,10 +96,14 @@ class Worker:
         return self.work.complete(lease, due, attempt, verdict)
 
     def _answer(self, connector: Connector, locator: str) -> Answer:
+        reached = self.application.failpoints.reached
         try:
+            reached("store.before_effect")
             # What a connector answers is somebody else's code: taken as it comes, and checked.
             claim = cast("object", connector.delete(locator))
+            reached("store.after_effect")
             present = cast("object", connector.is_present(locator))
+            reached("store.after_verify")
         except (StoreUnavailable, InvalidInput):
             return Answer(claim=None, present=None, error=True)
         except Exception as error:  # noqa: BLE001 - whatever a connector raises is a failed attempt, never an outcome

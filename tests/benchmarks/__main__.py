@@ -13,12 +13,16 @@ from tests.benchmarks.delete import run_delete
 from tests.benchmarks.million import run_million
 from tests.benchmarks.peers import run_peers
 from tests.benchmarks.register import run_register
+from tests.benchmarks.serving import run_serving
 from tests.benchmarks.setting import application_at, server_home
+from tests.benchmarks.starting import run_starting
 
 BENCHMARKS: dict[str, Callable[[Application, Caller], Iterator[str]]] = {
     "closure": run_closure,
     "register": run_register,
     "delete": run_delete,
+    "serving": run_serving,
+    "starting": run_starting,
     "peers": run_peers,
     "million": run_million,
 }

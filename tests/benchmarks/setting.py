@@ -11,9 +11,10 @@ from pathlib import Path
 from graph.clock import SystemClock
 from graph.database.catalogue import default_query_folder, load_catalogue
 from graph.database.database import open_database
-from graph.ids import IdentityKeys, SystemIds
+from graph.ids import SystemIds
 from graph.policy.loader import default_policy_folder, load_policy
 from service.bootstrap import Application
+from service.keys import load_identity_keys
 from service.local.server import LocalServer
 from service.settings import Settings
 
@@ -36,8 +37,9 @@ def application_at(home: Path) -> Iterator[Application]:
     """An application on the server of that folder."""
     uri, user, password = json.loads(home.joinpath(_CONNECTION).read_text(encoding="utf-8"))
     database = open_database(uri, user, password, load_catalogue(default_query_folder()))
-    policy, keys = load_policy(default_policy_folder()), IdentityKeys(b"b" * 32)
-    application = Application(Settings(home=home), database, policy, keys, SystemClock(), SystemIds())
+    settings = Settings(home=home, neo4j_uri=uri, neo4j_user=user, neo4j_password=password)
+    policy, keys = load_policy(default_policy_folder()), load_identity_keys(settings.identity_key_file)
+    application = Application(settings, database, policy, keys, SystemClock(), SystemIds())
     application.prepare()
     yield application
     database.close()

@@ -55,7 +55,7 @@ def _end(application: Application, caller: Caller, names: dict[str, str]) -> obj
 def _graph(application: Application, caller: Caller) -> dict[str, str]:
     """A little of everything, on an empty graph: support, a hold, a copy, a store without a connector."""
     application.database.administer(
-        "MATCH (n) WHERE NOT n:SchemaVersion AND NOT n:Store AND NOT n:Policy DETACH DELETE n"
+        "MATCH (n) WHERE NOT n:SchemaVersion AND NOT n:Store AND NOT n:Policy AND NOT n:Journal DETACH DELETE n"
     )
     stated = {
         "r": record("r"),

@@ -60,20 +60,28 @@ def dump(
     file: _DUMP,
     force: Annotated[bool, typer.Option("--force", help="Replace a file that is there.")] = False,
 ) -> None:
-    """Write the database to a file; a running server pauses for it."""
+    """Write the database to a file, and the tombstone journal beside it; a running server pauses for it."""
     if file.exists() and not force:
         raise typer.BadParameter(f"{file} is there already; --force replaces it.")
+    from service.local.beside import keep_journal  # noqa: PLC0415 - heavy; only when the command runs
+
     _server(invocation).dump(file, force=force)
     size_bytes = file.stat().st_size
-    told = f"Wrote {file} ({size_bytes:,} bytes)."
-    invocation.screen.answer({"file": str(file), "sizeBytes": size_bytes}, told)
+    journal = keep_journal(load_settings().journal_path, file)
+    told = f"Wrote {file} ({size_bytes:,} bytes){', and the journal beside it' if journal else ''}."
+    document = {"file": str(file), "sizeBytes": size_bytes, "journal": str(journal) if journal else None}
+    invocation.screen.answer(document, told)
 
 
 @command(app, "load", example="sequela db load monday.dump", acts=False)
 def load(invocation: Invocation, file: _DUMP) -> None:
-    """Replace the database by a dump; a running server pauses for it."""
+    """Replace the database by a dump; what was deleted after it is deleted again at the next start."""
+    from service.local.beside import return_journal  # noqa: PLC0415 - heavy; only when the command runs
+
+    return_journal(load_settings().journal_path, file)
     _server(invocation).load(file)
-    invocation.screen.answer({"file": str(file)}, f"The database is the one of {file} now.")
+    told = f"The database is the one of {file} now; the next command first deletes again what was deleted after it."
+    invocation.screen.answer({"file": str(file)}, told)
 
 
 @command(app, "path", example="cd $(sequela db path)", acts=False)
