@@ -14,6 +14,7 @@ from graph.vocabulary import EdgeType
 T = TypeVar("T")
 
 FENCE_ROWS: Final = 5_000
+WALK_ROWS: Final = 50_000
 FENCE_ROUNDS_MAX: Final = 50
 WRITERS: Final = 2
 
@@ -77,7 +78,9 @@ def _fence_beyond(database: Database, request_id: str, tip: Sequence[str], edge_
 
 def _walk(database: Database, roots: Sequence[str], edge_types: Collection[EdgeType]) -> tuple[Reach, list[str]]:
     """What is reached, and the part of it on which a registration could still hang something."""
-    rows = database.read("expand_affected", literals={"edgeTypes": edge_types}, identities=sorted(set(roots)))
+    rows = database.read(
+        "expand_affected", literals={"edgeTypes": edge_types}, identities=sorted(set(roots)), pieceRows=WALK_ROWS
+    )
     levels = [(row.number("depth"), row.texts("identities")) for row in rows]
     tip = [identity for row in rows if row.truth("isOpen") for identity in row.texts("identities")]
     return Reach.of(roots, levels), tip
