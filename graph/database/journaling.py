@@ -18,7 +18,7 @@ from graph.clock import Clock
 from graph.database.database import Database, Statements
 from graph.database.journal import START, FileJournal, Position
 from graph.database.rows import Row
-from graph.errors import NotReady
+from graph.errors import Conflict, NotReady
 from graph.ids import Ids
 from graph.vocabulary import JournalEntryKind, ReasonCode
 
@@ -61,6 +61,22 @@ def pair_journal(database: Database, journal: FileJournal, ids: Ids, clock: Cloc
         mark = journal.head()
     journal.digest_at(mark.sequence)
     database.write("merge_journal", journalId=journal.journal_id, sequence=mark.sequence, digest=mark.digest)
+
+
+def renew_journal(database: Database, journal: FileJournal, ids: Ids, clock: Clock) -> None:
+    """Begin a new journal for a graph whose own is lost for good: it starts with the tombstones that the graph has.
+
+    Dumps from before go with the lost journal and are refused from now on.
+
+    Raises:
+        Conflict: there is a file (`STATE_CONFLICT`): what can be put back or looked into is not written over.
+    """
+    if journal.exists():
+        raise Conflict("there is a journal: move it away before a new one is begun", code=ReasonCode.STATE_CONFLICT)
+    applied = applied_in(database)
+    if applied is not None:
+        database.write("purge_journal", journalId=applied.journal_id)
+    pair_journal(database, journal, ids, clock)
 
 
 def _past(database: Database) -> Iterator[dict[str, JsonValue]]:
