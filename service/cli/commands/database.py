@@ -133,6 +133,8 @@ def journal(
     from service.cli.connecting import open_server  # noqa: PLC0415
 
     there, fault = FileJournal(load_settings().journal_path), None
+    if renew and there.exists():
+        raise typer.BadParameter(f"{there.path} is there: move it away before a new one is begun.")
     with open_server(invocation) as database:
         if renew:
             renew_journal(database, there, SystemIds(), SystemClock())
