@@ -24,7 +24,6 @@ PREFIX = {"ex": EX}
 SCOPE = "lineage"
 DEFAULTS = ProvEnvelope(
     owner_id="platform-owner",
-    source_id="prov-json",
     observed_at="2026-03-02T08:00:00Z",
     permissions=tuple(READERS),
     purpose=("maintenance",),
