@@ -110,7 +110,6 @@ def import_prov_document(
     Raises:
         NotAuthorized: the caller is no producer.
         Conflict: the derivations go in a circle (`DERIVATION_CYCLE`, record ids and place); nothing was written.
-        InvalidInput: two names differ in their spelling alone (`MALFORMED_INPUT`); nothing was written.
         Oversized: a named limit (`LIMIT_EXCEEDED`); nothing was written.
         Unavailable: the database does not answer; repeating the import goes on where it stopped.
     """

@@ -183,6 +183,7 @@ class Statement:
     `type` is the key that it stands under, `label` its id as written, `attributes` its body as written, `prefixes` the
     declarations that these refer to, and `ends` the full names behind the attributes that name something,
     `other_attributes` the keys of all others, `types` the full names of its `prov:type`, `path` where it stands.
+    `is_exact` is whether the names in `ends` are spelled as in the document, and not only the same after normalisation.
     """
 
     type: str
@@ -194,6 +195,7 @@ class Statement:
     other_attributes: frozenset[str] = frozenset()
     types: frozenset[str] = frozenset()
     path: Path = ()
+    is_exact: bool = True
 
     def end(self, attribute: str) -> tuple[ProvName, ...]:
         """Whom the attribute names; several for the members of a collection alone."""

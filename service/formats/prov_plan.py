@@ -18,7 +18,7 @@ from typing import Final
 from pydantic import JsonValue
 
 from graph.envelope import CONTENT_BYTES_MAX, SOURCES_MAX
-from graph.errors import Conflict, InvalidInput, Oversized
+from graph.errors import Conflict, Oversized
 from graph.ids import IdentityKeys
 from graph.policy.model import Policy
 from graph.vocabulary import EdgeType, ReasonCode
@@ -159,20 +159,11 @@ def plan_of(document: ProvDocument, namer: Namer, policy: Policy) -> ProvPlan:
 
     Raises:
         Conflict: its derivations go in a circle (`DERIVATION_CYCLE`); `cycle` holds the record ids along it.
-        InvalidInput: two names of it differ in their spelling alone, and would meet in one record (`MALFORMED_INPUT`).
         Oversized: something is derived from more than `SOURCES_MAX` others, or more is said of it than a record holds
-            (`LIMIT_EXCEEDED`). All of them say where.
+            (`LIMIT_EXCEEDED`). Both say where.
     """
     planner = _Planner(document, namer, policy)
-    records: dict[str, PlannedRecord] = {}
-    for record in planner.records():
-        if record.identity in records:
-            raise InvalidInput(
-                "two names differ in their spelling alone",
-                code=ReasonCode.MALFORMED_INPUT,
-                details={**document.place(record.path), "problem": "two names differ in their spelling alone"},
-            )
-        records[record.identity] = record
+    records = {record.identity: record for record in planner.records()}
     for record in records.values():
         _size_checked(record, document)
     return ProvPlan(tuple(_sources_first(records, document)), planner.relations())
@@ -323,10 +314,15 @@ class _Planner:
             for child in self._ends(statement, shape.child)
             for parent in self._ends(statement, shape.parent)
         ]
-        more = bool(statement.other_attributes) or not statement.ends.keys() <= {
-            shape.child.attribute,
-            shape.parent.attribute,
-        }
+        more = (
+            bool(statement.other_attributes)
+            or not statement.is_exact
+            or not statement.ends.keys()
+            <= {
+                shape.child.attribute,
+                shape.parent.attribute,
+            }
+        )
         referred = (statement.type, statement.name) in self._referred
         return more or referred or not statement.is_unnamed or not drawn or not all(drawn)
 

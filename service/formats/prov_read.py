@@ -154,13 +154,18 @@ class _Reader:
         ends: dict[str, tuple[ProvName, ...]] = {}
         others: set[str] = set()
         types: set[str] = set()
+        is_exact = True
         for key, value in attributes.items():
             self._declared(key, namespaces, (*path, key))
             word = _prov_word(namespaces.expanded(key))
             if word in named:
                 if word in ends:
                     self._refuse((*path, key), "named twice")
-                ends[word] = self._ends(value, (*path, key), namespaces, head)
+                texts = self._end_texts(value, (*path, key), head)
+                ends[word] = tuple(
+                    ProvName(head.name.bundle, self._name(text, namespaces, (*path, key))) for text in texts
+                )
+                is_exact &= [name.name for name in ends[word]] == [namespaces.expanded(text) for text in texts]
                 continue
             self._value(value, namespaces, (*path, key))
             others.add(key)
@@ -176,19 +181,21 @@ class _Reader:
             other_attributes=frozenset(others),
             types=frozenset(types),
             path=path,
+            is_exact=is_exact,
         )
 
-    def _ends(self, value: JsonValue, path: Path, namespaces: Namespaces, head: _Head) -> tuple[ProvName, ...]:
+    def _end_texts(self, value: JsonValue, path: Path, head: _Head) -> list[str]:
+        """What an attribute that names something holds; several names for the members of a collection alone."""
         items = _items(value)
         if not items or (len(items) > 1 and head.group != MEMBERSHIP):
             self._refuse(path, "one name is wanted")
-        ends: list[ProvName] = []
+        texts: list[str] = []
         for item in items:
             text = item.get("$") if isinstance(item, dict) else item
             if not isinstance(text, str):
                 self._refuse(path, "a name is a text")
-            ends.append(ProvName(head.name.bundle, self._name(text, namespaces, path)))
-        return tuple(ends)
+            texts.append(text)
+        return texts
 
     def _value(self, value: JsonValue, namespaces: Namespaces, path: Path) -> None:
         for item in _items(value):

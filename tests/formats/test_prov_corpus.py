@@ -12,7 +12,6 @@ from prov.constants import PROV
 from prov.model import ProvDocument, ProvElement, ProvMention, ProvRelation
 from prov.tests import examples
 
-from graph.errors import InvalidInput
 from service.formats.prov_export import export_prov_document
 from service.formats.prov_json import ProvEnvelope, import_prov_document, prov_statements, read_prov_json
 from tests.support.prov_graph import edges_of, nodes_of
@@ -20,19 +19,6 @@ from tests.support.records import READERS, TENANT
 
 CORPUS = importlib.resources.files("prov.tests")
 READABLE = sorted(path.name for path in CORPUS.joinpath("json").iterdir() if path.name.endswith(".json"))
-# Where the fault is: line, column and path, read off the files by eye.
-MALFORMED = {
-    "bad_bundle_shape.json": (2, 5, "bundle"),
-    "bad_prefix_map.json": (2, 5, "prefix"),
-    "bad_record_content.json": (2, 16, "entity.*"),
-    "bad_record_shape.json": (3, 5, "entity"),
-    "bad_typed_literal.json": (4, 19, "entity.*.*"),
-    "empty.json": (1, 1, None),
-    "not_json.json": (1, 2, None),
-    "top_level_list.json": (1, 1, ""),
-    "top_level_scalar.json": (1, 1, ""),
-    "unknown_record_type.json": (2, 5, "*"),
-}
 EDGES = {
     "Generation": "PROV_GENERATED_BY",
     "Usage": "PROV_USED",
@@ -144,17 +130,3 @@ def test_the_examples_of_the_oracle_come_back_as_they_were(application, caller, 
         warnings.simplefilter("ignore")
         text = dict(examples.tests)[name]().serialize(format="json")
     check_round_trip(application, caller, name, text.encode())
-
-
-@pytest.mark.parametrize("name", sorted(MALFORMED))
-def test_a_malformed_document_is_refused_with_its_position(name):
-    with pytest.raises(InvalidInput) as refusal:
-        read_prov_json(CORPUS.joinpath("malformed", name).read_bytes())
-    details = refusal.value.details
-    assert refusal.value.code == "MALFORMED_INPUT"
-    assert (details["line"], details["column"], details.get("path")) == MALFORMED[name]
-
-
-def test_every_malformed_document_is_in_the_table():
-    found = {path.name for path in CORPUS.joinpath("malformed").iterdir() if path.name.endswith(".json")}
-    assert found == set(MALFORMED)
