@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 from prov.model import ProvDocument
 
-from graph.errors import Conflict
+from graph.errors import Conflict, Oversized
+from graph.lineage import exchange
 from graph.vocabulary import Role
 from service.formats.prov_export import ProvExport, export_prov_document
 from service.formats.prov_json import ProvEnvelope, ProvImportReport, import_prov_document, read_prov_json
@@ -336,6 +337,44 @@ def test_a_record_that_is_being_deleted_is_withheld(world):
     export = world.give()
     assert export.as_json() == {"records": 1, "ended": 0, "withheld": True}
     assert "canary" not in json.dumps(export.document)
+
+
+class MovingDatabase:
+    """The real database, in which a deletion fences a record each time after the records of a scope were listed."""
+
+    def __init__(self, real: Any, *identities: str) -> None:
+        self._real = real
+        self._left = list(identities)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._real, name)
+
+    def read(self, name: str, /, **params: Any) -> Any:
+        rows = self._real.read(name, **params)
+        if name == "list_collection_parts" and self._left:
+            fence = "MATCH (n:Record {identity: $identity}) SET n.fence = 'r'"
+            self._real.administer(fence, identity=self._left.pop())
+        return rows
+
+
+def test_what_goes_while_it_is_read_is_not_given_away(world):
+    world.take(text(entity={f"ex:canary-{n}": {} for n in range(4)} | {"ex:e": {}}))
+    canaries = [world.identity(f"{EX}canary-{n}") for n in range(4)]
+    real, keys = world.application.database, world.application.keys
+    moving = MovingDatabase(real, *canaries[:1])
+    document = export_prov_document(moving, keys, world.caller, scope="s").document
+    assert set(document["entity"]) == {"ex:canary-1", "ex:canary-2", "ex:canary-3", "ex:e"}
+    with pytest.raises(Conflict, match="going while they are read"):
+        export_prov_document(MovingDatabase(real, *canaries[1:]), keys, world.caller, scope="s")
+
+
+def test_a_scope_has_a_limit_on_both_sides(world, monkeypatch):
+    world.take(text(entity={"ex:e": {}, "ex:f": {}}))
+    monkeypatch.setattr(exchange, "COLLECTION_RECORDS_MAX", 2)
+    assert world.give().records == 2
+    monkeypatch.setattr(exchange, "COLLECTION_RECORDS_MAX", 1)
+    with pytest.raises(Oversized, match="too large"):
+        world.give()
 
 
 def test_the_marks_of_a_chain_survive_export_and_import(world):

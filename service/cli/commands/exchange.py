@@ -41,7 +41,7 @@ def import_file(
         str | None, typer.Option("--key", help="Lets nameless NDJSON records of a repeated import meet themselves.")
     ] = None,
 ) -> None:
-    """Import records; exit code 1 where some were refused.
+    """Import records; exit code 1 where some were refused, or times of a PROV document are out of order.
 
     service/formats/README.md shows a whole line of NDJSON to copy, explains its fields, and says what becomes of PROV-JSON.
     A line says what the record is, begins like {"name": "note-1", "class": "artifact", "kind": "document", ...} and leaves
