@@ -18,11 +18,10 @@ from graph.database.checker_lists import (
     HOLD_FAULTS,
     OPERATION_FAULTS,
     OUTCOME_FAULTS,
-    PROPERTIES,
     TERMINAL_STATES,
-    TOMBSTONE_LABELS,
     Faults,
     identity_passes,
+    shape_faults,
 )
 from graph.database.cycles import CycleNodes, EdgeList
 from graph.database.database import Database
@@ -41,6 +40,7 @@ from graph.vocabulary import (
 )
 
 FINDINGS_LISTED_MAX: Final = 200
+SHAPES_MAX: Final = 10_000
 Progress = Callable[[str, int], None]
 ExtraCheck = Callable[[], Iterable[Finding]]
 
@@ -53,12 +53,14 @@ class CheckReport:
 
     Attributes:
         findings: at most `FINDINGS_LISTED_MAX` of each invariant.
-        counts: how many there are of each invariant that is broken.
+        counts: how many there are of each invariant that is broken; one finding may stand for many nodes that are alike.
+        unlisted: how many of them are not among the findings, of each invariant that has more than are listed.
         checked: how many nodes, edges, identities, derivations, requests and so on were looked at.
     """
 
     findings: tuple[Finding, ...]
     counts: Mapping[Invariant, int]
+    unlisted: Mapping[Invariant, int]
     checked: Mapping[str, int]
 
     @property
@@ -111,14 +113,15 @@ class _Check:
         self._batch_rows = batch_rows
         self._extra = extra
         self._listed: list[Finding] = []
+        self._listed_of: Counter[Invariant] = Counter()
+        self._unlisted: Counter[Invariant] = Counter()
         self._counts: Counter[Invariant] = Counter()
         self._checked: Counter[str] = Counter()
 
     def run(self) -> CheckReport:
         policy_ids = frozenset(row.text("policyId") for row in self._database.read("list_policies"))
         self._schema()
-        self._labels()
-        self._properties()
+        self._shapes()
         self._edges()
         self._identities(policy_ids)
         self._cycles()
@@ -129,13 +132,15 @@ class _Check:
         for examine in self._extra:
             for finding in examine():
                 self._found(finding)
-        return CheckReport(tuple(self._listed), dict(self._counts), dict(self._checked))
+        return CheckReport(tuple(self._listed), dict(self._counts), dict(self._unlisted), dict(self._checked))
 
     def _found(self, finding: Finding, occurrences: int = 1) -> None:
-        listed = self._counts[finding.invariant]
         self._counts[finding.invariant] += occurrences
-        if listed < FINDINGS_LISTED_MAX:
+        if self._listed_of[finding.invariant] < FINDINGS_LISTED_MAX:
+            self._listed_of[finding.invariant] += 1
             self._listed.append(finding)
+        else:
+            self._unlisted[finding.invariant] += occurrences
 
     def _schema(self) -> None:
         if not self._database.read("list_identity_constraints"):
@@ -148,27 +153,16 @@ class _Check:
                 message = "an index or constraint of the schema is missing"
                 self._found(Finding(Invariant.WHOLE_LEDGER, step.name, message))
 
-    def _labels(self) -> None:
-        for row in self._database.read("list_node_labels"):
-            labels, occurrences = row.texts("labels"), row.number("occurrences")
+    def _shapes(self) -> None:
+        rows = self._database.read("list_node_shapes", rowsMax=SHAPES_MAX + 1)
+        if len(rows) > SHAPES_MAX:
+            message = f"nodes have more than {SHAPES_MAX} sets of properties, and the most frequent were not looked at"
+            self._found(Finding(Invariant.KNOWN_EDGES, "schema", message))
+        for row in rows[:SHAPES_MAX]:
+            occurrences = row.number("occurrences")
             self._checked["nodes"] += occurrences
-            if frozenset(labels) not in PROPERTIES:
-                message = f"{occurrences} nodes have a set of labels that is not registered"
-                self._found(Finding(Invariant.KNOWN_EDGES, row.text("example"), message), occurrences)
-            identified = {NodeLabel.RECORD, NodeLabel.TOMBSTONE, NodeLabel.IDENTITY}.intersection(labels)
-            anonymous = row.number("unnamed") if NodeLabel.IDENTITY in identified else occurrences
-            if identified and anonymous:
-                message = f"{anonymous} nodes are out of reach of the constraint on identities"
-                self._found(Finding(Invariant.ONE_IDENTITY, row.text("example"), message), anonymous)
-
-    def _properties(self) -> None:
-        for row in self._database.read("list_property_names"):
-            labels, occurrences = frozenset(row.texts("labels")), row.number("occurrences")
-            # A set of labels that is not registered, and what is too much on a tombstone, are findings of their own.
-            known = PROPERTIES.get(labels)
-            if known is not None and labels != TOMBSTONE_LABELS and row.text("name") not in known:
-                message = f"{occurrences} nodes have a property that is not registered"
-                self._found(Finding(Invariant.KNOWN_EDGES, row.text("example"), message), occurrences)
+            for invariant, fault in shape_faults(frozenset(row.texts("labels")), row.texts("names")):
+                self._found(Finding(invariant, row.text("example"), f"{occurrences} nodes {fault}"), occurrences)
 
     def _edges(self) -> None:
         for row in self._database.read("list_edge_ends"):

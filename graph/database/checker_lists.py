@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -10,7 +10,8 @@ from graph.database.invariants import Invariant
 from graph.policy.model import Policy
 from graph.vocabulary import DELETION_STATES_TERMINAL, NodeLabel, OutcomeState, RecordState
 
-TOMBSTONE_LABELS: Final[frozenset[str]] = frozenset({NodeLabel.IDENTITY, NodeLabel.TOMBSTONE})
+_TOMBSTONE: Final[frozenset[str]] = frozenset({NodeLabel.IDENTITY, NodeLabel.TOMBSTONE})
+_IDENTIFIED: Final[frozenset[str]] = frozenset({NodeLabel.IDENTITY, NodeLabel.RECORD, NodeLabel.TOMBSTONE})
 
 
 EMPTIED_STATES: Final = (RecordState.INVALIDATED.value, RecordState.RETAINED.value)
@@ -27,7 +28,7 @@ PROPERTIES: Final[Mapping[frozenset[str], frozenset[str]]] = {
         "identity tenantId class kind state permissions purposes principalKey sourceKey observedAt expiresAt fence envelope"
         " content"
     ),
-    TOMBSTONE_LABELS: _names("identity deletedAt reasonCode policyRef"),
+    _TOMBSTONE: _names("identity deletedAt reasonCode policyRef"),
     frozenset({NodeLabel.OPERATION}): _names("operationId type producerId producerVersion method at actorKey"),
     frozenset({NodeLabel.REQUEST, NodeLabel.DELETION}): _names(
         "requestId tenantId state scope scopeKey kinds reasonCode policyId requesterKey requesterRoles receivedAt verifiedAt"
@@ -55,6 +56,19 @@ PROPERTIES: Final[Mapping[frozenset[str], frozenset[str]]] = {
     ),
     frozenset({NodeLabel.SCHEMA_VERSION}): _names("step digest appliedAt"),
 }
+
+
+def shape_faults(labels: frozenset[str], names: Sequence[str]) -> Iterator[tuple[Invariant, str]]:
+    """What is wrong with nodes of these labels and these properties: "… nodes" and then this."""
+    known = PROPERTIES.get(labels)
+    if known is None:
+        yield Invariant.KNOWN_EDGES, "have a set of labels that is not registered"
+    elif labels != _TOMBSTONE and not known.issuperset(names):
+        # What is too much on a tombstone is named for each of them.
+        yield Invariant.KNOWN_EDGES, "have a property that is not registered"
+    if not _IDENTIFIED.isdisjoint(labels) and not (NodeLabel.IDENTITY in labels and "identity" in names):
+        yield Invariant.ONE_IDENTITY, "are out of reach of the constraint on identities"
+
 
 Faults = Mapping[str, tuple[Invariant, str]]
 
