@@ -12,7 +12,7 @@ MATCH (child)-[e]->(parent)
 WITH type(e) AS edge, labels(child) AS childLabels, child.kind AS childKind,
   CASE WHEN child.state = 'quarantined' THEN 'quarantined' ELSE 'other' END AS childState,
   labels(parent) AS parentLabels, parent.kind AS parentKind, count(*) AS occurrences,
-  count(CASE WHEN any(name IN keys(e) WHERE NOT (type(e) = 'STORED_IN' AND name IN ['locator', 'storeId'])) THEN 1 END) AS decorated,
-  min(coalesce(child.identity, child.outcomeId, child.requestId, child.operationId, elementId(child))) AS example
+  count(CASE WHEN size(keys(e)) > 0 AND any(name IN keys(e) WHERE NOT (type(e) = 'STORED_IN' AND name IN ['locator', 'storeId'])) THEN 1 END) AS decorated,
+  min(coalesce(child.outcomeId, child.requestId, child.operationId, child.identity, elementId(child))) AS example
 RETURN edge, childLabels, childKind, childState, parentLabels, parentKind, occurrences, decorated, example
 ORDER BY edge, occurrences DESC

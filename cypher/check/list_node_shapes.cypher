@@ -8,7 +8,7 @@
 // plan:    AllNodesScan
 MATCH (n)
 WITH labels(n) AS labels, keys(n) AS names, count(*) AS occurrences,
-  min(coalesce(n.identity, n.outcomeId, n.requestId, n.operationId, elementId(n))) AS example
+  min(coalesce(n.outcomeId, n.exceptionId, n.requestId, n.operationId, n.identity, elementId(n))) AS example
 RETURN labels, names, occurrences, example
 ORDER BY occurrences
 LIMIT $rowsMax
