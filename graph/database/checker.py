@@ -127,7 +127,7 @@ class _Check:
         self._cycles()
         self._offenders()
         self._requests(policy_ids)
-        self._ledger()
+        self._ledger(policy_ids)
         self._few()
         for examine in self._extra:
             for finding in examine():
@@ -240,12 +240,14 @@ class _Check:
                     self._found(finding)
             self._tell("requests")
 
-    def _ledger(self) -> None:
+    def _ledger(self, policy_ids: frozenset[str]) -> None:
         """What stands beside the records: outcomes, attempts, holds, exceptions and work."""
         owners = sorted(self._policy.owners)
         connected = sorted(store.id for store in self._policy.stores.values() if store.connector is not None)
         outcomes = {"terminalStates": list(TERMINAL_STATES), "connectedStores": connected}
-        holds = {"exceptionTypes": sorted(self._policy.exception_types), "owners": owners}
+        types = sorted(self._policy.exception_types)
+        references = sorted(policy_ids.union(f"exceptions/{name}" for name in types))
+        holds = {"exceptionTypes": types, "owners": owners, "policyRefs": references}
         self._faults("list_outcome_faults", OUTCOME_FAULTS, **outcomes)
         self._faults("list_attempt_faults", ATTEMPT_FAULTS)
         self._faults("list_hold_faults", HOLD_FAULTS, **holds)

@@ -152,6 +152,7 @@ HOLD_FAULTS: Final[Faults] = {
     "foreign": (Invariant.ONE_TENANT, "a hold is on another tenant's record"),
     "unknown_type": (Invariant.KNOWN_REFERENCES, "the exception type of an active hold is not in the policy"),
     "unknown_owner": (Invariant.KNOWN_REFERENCES, "the owner of an active hold is not in the policy"),
+    "unknown_policy": (Invariant.KNOWN_REFERENCES, "the policy reference of an active hold leads nowhere"),
 }
 EXCEPTION_FAULTS: Final[Faults] = {
     "no_outcome": (Invariant.WHOLE_LEDGER, "an entry of the exception ledger belongs to no outcome, or to several"),

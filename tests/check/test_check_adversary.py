@@ -278,6 +278,12 @@ WRITTEN = {
         "exception type",
     ),
     "a hold that nobody owns": ("MATCH (h:Hold) SET h.ownerId = 'nobody'", "I13", "hold", "owner"),
+    "a hold under a policy that is not there": (
+        "MATCH (h:Hold) SET h.policyRef = 'case-12'",
+        "I13",
+        "hold",
+        "leads nowhere",
+    ),
     "a hold of another tenant": ("MATCH (h:Hold) SET h.tenantId = 'tenant-b'", "I10", "hold", "another tenant's"),
     "a deletion in spite of a hold": (
         "MATCH (n:Identity {identity: $manual}), (h:Hold) CREATE (n)-[:HELD_UNDER]->(h)",

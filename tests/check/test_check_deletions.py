@@ -76,7 +76,7 @@ def test_a_held_derivative_leaves_a_clean_graph_before_and_after_its_release(app
                 "authority": "court order 17",
                 "policyRef": "exceptions/legal_hold",
                 "contact": "legal desk",
-                "reviewAt": "2026-06-01T00:00:00Z",
+                "reviewAt": "2026-05-31T00:00:00Z",
             }
         ),
         caller,
