@@ -92,14 +92,6 @@ class Entry:
     ended: Ended | None
 
 
-@dataclass(frozen=True)
-class LateUse:
-    """A record that was made, or made of something, after a deletion had ended that; both ids are the same for the first."""
-
-    identity: str
-    ended_id: str
-
-
 def read_collection(database: Database, caller: Caller, source_key: str) -> Collection:
     """Everything of one source, as it stands at one moment.
 
@@ -174,21 +166,6 @@ def account_pages(database: Database, caller: Caller) -> Iterator[tuple[list[Ent
             return
         after = row.text("pageLast")
         yield [_entry(entry) for entry in row.rows("rows")], row.truth("withheld")
-
-
-def late_uses(database: Database) -> Iterator[LateUse]:
-    """Records of all tenants that were made after their own end, or made of something after its end.
-
-    The fence makes this impossible for one clock. Clocks of several machines that differ show here as well, by as much
-    as they differ.
-    """
-    after = ""
-    while True:
-        row = database.read("list_late_uses", after=after, rowsMax=_BATCH_ROWS, store=GRAPH_STORE)[0]
-        if row.is_null("pageLast"):
-            return
-        after = row.text("pageLast")
-        yield from (LateUse(one.text("identity"), one.text("endedId")) for one in row.rows("offenders"))
 
 
 def _identities(database: Database, caller: Caller, source_key: str) -> tuple[list[str], bool]:

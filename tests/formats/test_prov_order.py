@@ -7,13 +7,12 @@ from typing import Any
 
 import pytest
 
-from graph.lineage.exchange import late_uses
 from service.formats import prov_account
 from service.formats.prov_account import export_account
 from service.formats.prov_json import ProvEnvelope, import_prov_document, read_prov_json
 from service.formats.prov_order import late_events
 from tests.support.deletion import delete, everything, family, register, with_roles
-from tests.support.records import READERS, derived, record
+from tests.support.records import READERS, record
 
 END = "2026-01-02T00:00:00Z"
 ENDED = {"_:end": {"prov:entity": "e", "prov:time": END}}
@@ -230,20 +229,3 @@ def test_the_account_has_a_limit_on_both_sides(application, caller, monkeypatch)
     monkeypatch.setattr(prov_account, "ENTRIES_MAX", 1)
     with pytest.raises(prov_account.Oversized, match="too much"):
         export_account(application.database, caller)
-
-
-def test_nothing_in_the_graph_is_used_after_its_end_until_somebody_writes_past_the_service(application, caller):
-    ids = family(application, caller, {"root": (), "other": (), "child": ("root", "other")})
-    application.clock.advance(10)
-    delete(application, caller, ids["root"])
-    application.clock.advance(10)
-    (late,) = register(application, caller, derived("late", "other"))
-    assert list(late_uses(application.database)) == []
-    join = "MATCH (n:Identity {identity: $late}), (m:Identity {identity: $ended}) CREATE (n)-[:SUMMARIZED_FROM]->(m)"
-    for ended in ("root", "child"):
-        application.database.administer(join, late=late, ended=ids[ended])
-    found = {(one.identity, one.ended_id) for one in late_uses(application.database)}
-    assert found == {(late, ids["root"]), (late, ids["child"])}
-    application.database.administer("MATCH (n:Tombstone) SET n.deletedAt = 0")
-    found = {(one.identity, one.ended_id) for one in late_uses(application.database)}
-    assert (ids["root"], ids["root"]) in found
