@@ -13,8 +13,9 @@ UNWIND $locks AS lockIdentity
 MATCH (held:Identity {identity: lockIdentity})
 SET held:Identity
 WITH count(held) AS locked
-CALL () {
-  UNWIND $facts AS fact
+WITH $facts AS facts, locked
+CALL (facts, locked) {
+  UNWIND facts AS fact
   MATCH (p:Identity {identity: fact.identity})
   WHERE p.state = fact.state AND p.tenantId = fact.tenantId AND p.class = fact.class AND p.kind = fact.kind
     AND p.purposes = fact.purposes AND p.permissions = fact.permissions AND p.envelope = fact.envelope
@@ -22,8 +23,8 @@ CALL () {
     AND coalesce(p.expiresAt, 'none') = coalesce(fact.expiresAt, 'none')
   RETURN count(p) AS factsStanding
 }
-WITH factsStanding
-WHERE factsStanding = size($facts)
+WITH facts, factsStanding
+WHERE factsStanding = size(facts)
 UNWIND $rows AS row
 OPTIONAL MATCH (existing:Identity {identity: row.identity})
 CALL (row) {
@@ -50,45 +51,41 @@ WITH c, o, row, ends
 CALL (c, ends) {
   UNWIND ends AS end
   WITH c, end, end.node AS p
-  FOREACH (_ IN CASE WHEN end.derives THEN [1] ELSE [] END |
-    FOREACH (_ IN CASE end.edge WHEN 'OBSERVED_FROM' THEN [1] ELSE [] END | CREATE (c)-[:OBSERVED_FROM]->(p))
-    FOREACH (_ IN CASE end.edge WHEN 'SUMMARIZED_FROM' THEN [1] ELSE [] END | CREATE (c)-[:SUMMARIZED_FROM]->(p))
-    FOREACH (_ IN CASE end.edge WHEN 'INFERRED_FROM' THEN [1] ELSE [] END | CREATE (c)-[:INFERRED_FROM]->(p))
-    FOREACH (_ IN CASE end.edge WHEN 'EMBEDDED_FROM' THEN [1] ELSE [] END | CREATE (c)-[:EMBEDDED_FROM]->(p))
-    FOREACH (_ IN CASE end.edge WHEN 'CACHED_FROM' THEN [1] ELSE [] END | CREATE (c)-[:CACHED_FROM]->(p))
-    FOREACH (_ IN CASE end.edge WHEN 'COMPACTED_FROM' THEN [1] ELSE [] END | CREATE (c)-[:COMPACTED_FROM]->(p))
-    FOREACH (_ IN CASE end.edge WHEN 'PROJECTED_FROM' THEN [1] ELSE [] END | CREATE (c)-[:PROJECTED_FROM]->(p))
-    FOREACH (_ IN CASE end.edge WHEN 'PROPOSED_FROM' THEN [1] ELSE [] END | CREATE (c)-[:PROPOSED_FROM]->(p))
-    FOREACH (_ IN CASE end.edge WHEN 'RENDERED_FROM' THEN [1] ELSE [] END | CREATE (c)-[:RENDERED_FROM]->(p))
-    FOREACH (_ IN CASE end.edge WHEN 'EXPORTED_FROM' THEN [1] ELSE [] END | CREATE (c)-[:EXPORTED_FROM]->(p))
-    FOREACH (_ IN CASE end.edge WHEN 'LABELED_FROM' THEN [1] ELSE [] END | CREATE (c)-[:LABELED_FROM]->(p))
-    FOREACH (_ IN CASE end.edge WHEN 'BACKED_UP_FROM' THEN [1] ELSE [] END | CREATE (c)-[:BACKED_UP_FROM]->(p))
-  )
-  FOREACH (_ IN CASE WHEN end.derives THEN [] ELSE [1] END |
-    FOREACH (_ IN CASE end.edge WHEN 'CONTRADICTS' THEN [1] ELSE [] END | CREATE (c)-[:CONTRADICTS]->(p))
-    FOREACH (_ IN CASE end.edge WHEN 'APPROVED_BY' THEN [1] ELSE [] END | CREATE (c)-[:APPROVED_BY]->(p))
-    FOREACH (_ IN CASE end.edge WHEN 'BINDS' THEN [1] ELSE [] END | CREATE (c)-[:BINDS]->(p))
-    FOREACH (_ IN CASE end.edge WHEN 'CONSUMED_BY' THEN [1] ELSE [] END | CREATE (c)-[:CONSUMED_BY]->(p))
-    FOREACH (_ IN CASE end.edge WHEN 'VERIFIES' THEN [1] ELSE [] END | CREATE (c)-[:VERIFIES]->(p))
-    FOREACH (_ IN CASE end.edge WHEN 'AUTHORIZED_FOR' THEN [1] ELSE [] END | CREATE (c)-[:AUTHORIZED_FOR]->(p))
-    FOREACH (_ IN CASE end.edge WHEN 'OMITS' THEN [1] ELSE [] END | CREATE (c)-[:OMITS]->(p))
-    FOREACH (_ IN CASE end.edge WHEN 'RESOLVED_BY' THEN [1] ELSE [] END | CREATE (c)-[:RESOLVED_BY]->(p))
-    FOREACH (_ IN CASE end.edge WHEN 'ESCALATED_TO' THEN [1] ELSE [] END | CREATE (c)-[:ESCALATED_TO]->(p))
-    FOREACH (_ IN CASE end.edge WHEN 'PROV_USED' THEN [1] ELSE [] END | CREATE (c)-[:PROV_USED]->(p))
-    FOREACH (_ IN CASE end.edge WHEN 'PROV_GENERATED_BY' THEN [1] ELSE [] END | CREATE (c)-[:PROV_GENERATED_BY]->(p))
-    FOREACH (_ IN CASE end.edge WHEN 'PROV_INFORMED_BY' THEN [1] ELSE [] END | CREATE (c)-[:PROV_INFORMED_BY]->(p))
-    FOREACH (_ IN CASE end.edge WHEN 'PROV_STARTED_BY' THEN [1] ELSE [] END | CREATE (c)-[:PROV_STARTED_BY]->(p))
-    FOREACH (_ IN CASE end.edge WHEN 'PROV_ENDED_BY' THEN [1] ELSE [] END | CREATE (c)-[:PROV_ENDED_BY]->(p))
-    FOREACH (_ IN CASE end.edge WHEN 'PROV_INVALIDATED_BY' THEN [1] ELSE [] END | CREATE (c)-[:PROV_INVALIDATED_BY]->(p))
-    FOREACH (_ IN CASE end.edge WHEN 'PROV_ATTRIBUTED_TO' THEN [1] ELSE [] END | CREATE (c)-[:PROV_ATTRIBUTED_TO]->(p))
-    FOREACH (_ IN CASE end.edge WHEN 'PROV_ASSOCIATED_WITH' THEN [1] ELSE [] END | CREATE (c)-[:PROV_ASSOCIATED_WITH]->(p))
-    FOREACH (_ IN CASE end.edge WHEN 'PROV_ACTED_ON_BEHALF_OF' THEN [1] ELSE [] END | CREATE (c)-[:PROV_ACTED_ON_BEHALF_OF]->(p))
-    FOREACH (_ IN CASE end.edge WHEN 'PROV_INFLUENCED_BY' THEN [1] ELSE [] END | CREATE (c)-[:PROV_INFLUENCED_BY]->(p))
-    FOREACH (_ IN CASE end.edge WHEN 'PROV_SPECIALIZATION_OF' THEN [1] ELSE [] END | CREATE (c)-[:PROV_SPECIALIZATION_OF]->(p))
-    FOREACH (_ IN CASE end.edge WHEN 'PROV_ALTERNATE_OF' THEN [1] ELSE [] END | CREATE (c)-[:PROV_ALTERNATE_OF]->(p))
-    FOREACH (_ IN CASE end.edge WHEN 'PROV_HAD_MEMBER' THEN [1] ELSE [] END | CREATE (c)-[:PROV_HAD_MEMBER]->(p))
-    FOREACH (_ IN CASE end.edge WHEN 'PROV_MENTION_OF' THEN [1] ELSE [] END | CREATE (c)-[:PROV_MENTION_OF]->(p))
-  )
+  FOREACH (_ IN CASE end.edge WHEN 'OBSERVED_FROM' THEN [1] ELSE [] END | CREATE (c)-[:OBSERVED_FROM]->(p))
+  FOREACH (_ IN CASE end.edge WHEN 'SUMMARIZED_FROM' THEN [1] ELSE [] END | CREATE (c)-[:SUMMARIZED_FROM]->(p))
+  FOREACH (_ IN CASE end.edge WHEN 'INFERRED_FROM' THEN [1] ELSE [] END | CREATE (c)-[:INFERRED_FROM]->(p))
+  FOREACH (_ IN CASE end.edge WHEN 'EMBEDDED_FROM' THEN [1] ELSE [] END | CREATE (c)-[:EMBEDDED_FROM]->(p))
+  FOREACH (_ IN CASE end.edge WHEN 'CACHED_FROM' THEN [1] ELSE [] END | CREATE (c)-[:CACHED_FROM]->(p))
+  FOREACH (_ IN CASE end.edge WHEN 'COMPACTED_FROM' THEN [1] ELSE [] END | CREATE (c)-[:COMPACTED_FROM]->(p))
+  FOREACH (_ IN CASE end.edge WHEN 'PROJECTED_FROM' THEN [1] ELSE [] END | CREATE (c)-[:PROJECTED_FROM]->(p))
+  FOREACH (_ IN CASE end.edge WHEN 'PROPOSED_FROM' THEN [1] ELSE [] END | CREATE (c)-[:PROPOSED_FROM]->(p))
+  FOREACH (_ IN CASE end.edge WHEN 'RENDERED_FROM' THEN [1] ELSE [] END | CREATE (c)-[:RENDERED_FROM]->(p))
+  FOREACH (_ IN CASE end.edge WHEN 'EXPORTED_FROM' THEN [1] ELSE [] END | CREATE (c)-[:EXPORTED_FROM]->(p))
+  FOREACH (_ IN CASE end.edge WHEN 'LABELED_FROM' THEN [1] ELSE [] END | CREATE (c)-[:LABELED_FROM]->(p))
+  FOREACH (_ IN CASE end.edge WHEN 'BACKED_UP_FROM' THEN [1] ELSE [] END | CREATE (c)-[:BACKED_UP_FROM]->(p))
+  FOREACH (_ IN CASE end.edge WHEN 'CONTRADICTS' THEN [1] ELSE [] END | CREATE (c)-[:CONTRADICTS]->(p))
+  FOREACH (_ IN CASE end.edge WHEN 'APPROVED_BY' THEN [1] ELSE [] END | CREATE (c)-[:APPROVED_BY]->(p))
+  FOREACH (_ IN CASE end.edge WHEN 'BINDS' THEN [1] ELSE [] END | CREATE (c)-[:BINDS]->(p))
+  FOREACH (_ IN CASE end.edge WHEN 'CONSUMED_BY' THEN [1] ELSE [] END | CREATE (c)-[:CONSUMED_BY]->(p))
+  FOREACH (_ IN CASE end.edge WHEN 'VERIFIES' THEN [1] ELSE [] END | CREATE (c)-[:VERIFIES]->(p))
+  FOREACH (_ IN CASE end.edge WHEN 'AUTHORIZED_FOR' THEN [1] ELSE [] END | CREATE (c)-[:AUTHORIZED_FOR]->(p))
+  FOREACH (_ IN CASE end.edge WHEN 'OMITS' THEN [1] ELSE [] END | CREATE (c)-[:OMITS]->(p))
+  FOREACH (_ IN CASE end.edge WHEN 'RESOLVED_BY' THEN [1] ELSE [] END | CREATE (c)-[:RESOLVED_BY]->(p))
+  FOREACH (_ IN CASE end.edge WHEN 'ESCALATED_TO' THEN [1] ELSE [] END | CREATE (c)-[:ESCALATED_TO]->(p))
+  FOREACH (_ IN CASE end.edge WHEN 'PROV_USED' THEN [1] ELSE [] END | CREATE (c)-[:PROV_USED]->(p))
+  FOREACH (_ IN CASE end.edge WHEN 'PROV_GENERATED_BY' THEN [1] ELSE [] END | CREATE (c)-[:PROV_GENERATED_BY]->(p))
+  FOREACH (_ IN CASE end.edge WHEN 'PROV_INFORMED_BY' THEN [1] ELSE [] END | CREATE (c)-[:PROV_INFORMED_BY]->(p))
+  FOREACH (_ IN CASE end.edge WHEN 'PROV_STARTED_BY' THEN [1] ELSE [] END | CREATE (c)-[:PROV_STARTED_BY]->(p))
+  FOREACH (_ IN CASE end.edge WHEN 'PROV_ENDED_BY' THEN [1] ELSE [] END | CREATE (c)-[:PROV_ENDED_BY]->(p))
+  FOREACH (_ IN CASE end.edge WHEN 'PROV_INVALIDATED_BY' THEN [1] ELSE [] END | CREATE (c)-[:PROV_INVALIDATED_BY]->(p))
+  FOREACH (_ IN CASE end.edge WHEN 'PROV_ATTRIBUTED_TO' THEN [1] ELSE [] END | CREATE (c)-[:PROV_ATTRIBUTED_TO]->(p))
+  FOREACH (_ IN CASE end.edge WHEN 'PROV_ASSOCIATED_WITH' THEN [1] ELSE [] END | CREATE (c)-[:PROV_ASSOCIATED_WITH]->(p))
+  FOREACH (_ IN CASE end.edge WHEN 'PROV_ACTED_ON_BEHALF_OF' THEN [1] ELSE [] END | CREATE (c)-[:PROV_ACTED_ON_BEHALF_OF]->(p))
+  FOREACH (_ IN CASE end.edge WHEN 'PROV_INFLUENCED_BY' THEN [1] ELSE [] END | CREATE (c)-[:PROV_INFLUENCED_BY]->(p))
+  FOREACH (_ IN CASE end.edge WHEN 'PROV_SPECIALIZATION_OF' THEN [1] ELSE [] END | CREATE (c)-[:PROV_SPECIALIZATION_OF]->(p))
+  FOREACH (_ IN CASE end.edge WHEN 'PROV_ALTERNATE_OF' THEN [1] ELSE [] END | CREATE (c)-[:PROV_ALTERNATE_OF]->(p))
+  FOREACH (_ IN CASE end.edge WHEN 'PROV_HAD_MEMBER' THEN [1] ELSE [] END | CREATE (c)-[:PROV_HAD_MEMBER]->(p))
+  FOREACH (_ IN CASE end.edge WHEN 'PROV_MENTION_OF' THEN [1] ELSE [] END | CREATE (c)-[:PROV_MENTION_OF]->(p))
 }
 CALL (c, row) {
   UNWIND row.supersedes AS older

@@ -1,4 +1,4 @@
-"""`python3 -m tests.benchmarks [closure | register | delete]`: ours and the raw driver side by side in one run."""
+"""`python3 -m tests.benchmarks [NAME ...]`: ours and the raw driver side by side in one run."""
 
 from __future__ import annotations
 
@@ -20,11 +20,15 @@ from service.local.server import LocalServer
 from service.settings import Settings
 from tests.benchmarks.closure import run_closure
 from tests.benchmarks.delete import run_delete
+from tests.benchmarks.ndjson import run_ndjson
 from tests.benchmarks.register import run_register
+from tests.benchmarks.unknown import run_unknown
 
 BENCHMARKS: dict[str, Callable[[Application, Caller], Iterator[str]]] = {
     "closure": run_closure,
     "register": run_register,
+    "ndjson": run_ndjson,
+    "unknown": run_unknown,
     "delete": run_delete,
 }
 
