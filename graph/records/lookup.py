@@ -5,10 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from graph.database.database import Database
+from graph.database.rows import Row
 from graph.records.model import Known, known_from_row
 
 
 def known_among(database: Database, identities: Iterable[str]) -> dict[str, Known]:
     """The records and tombstones among `identities`, by identity; what is not there is left out."""
-    rows = database.read("list_identities", identities=sorted(set(identities)))
-    return {known.identity: known for known in map(known_from_row, rows[0].rows("known"))}
+    return {identity: known_from_row(row) for identity, row in rows_among(database, identities).items()}
+
+
+def rows_among(database: Database, identities: Iterable[str]) -> dict[str, Row]:
+    """The same as the graph tells it."""
+    rows = database.read("list_identities", identities=sorted(set(identities)))[0].rows("known")
+    return {row.text("identity"): row for row in rows}
