@@ -11,6 +11,8 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
+import time
 import urllib.error
 import urllib.request
 from contextlib import contextmanager
@@ -100,7 +102,7 @@ class Installation:
             "Sequela-Purpose": PURPOSE,
             **headers,
         }
-        asked = urllib.request.Request(f"http://127.0.0.1:{port}{path}", headers=stated)  # noqa: S310 - loopback
+        asked = urllib.request.Request(f"http://127.0.0.1:{port}{path}", headers=stated)
         try:
             with urllib.request.urlopen(asked, timeout=60) as answer:  # noqa: S310 - loopback
                 return answer.status, answer.read().decode()
@@ -210,6 +212,15 @@ def address_told(process):
     raise AssertionError("the service ended without listening")
 
 
+def until_ready(installation, port):
+    """The service answers 503 while it goes through the journal of what was put under it."""
+    ends = time.monotonic() + END_SECONDS
+    while (status := installation.get(port, "/health/ready")[0]) != 200:
+        assert status == 503
+        assert time.monotonic() < ends
+        threading.Event().wait(0.1)
+
+
 def nothing_returned(installation, port):
     told = told_by_every_route(installation, port)
     assert len(told) > 100
@@ -244,6 +255,7 @@ def test_a_restore_under_a_running_service_shows_nothing_again(installation):
         installation.put_back()
         first = [installation.get(port, f"/v1/records/{one}/content") for one in installation.deleted]
         assert not [body for _, body in first if GONE in body]
+        until_ready(installation, port)
         nothing_returned(installation, port)
 
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from hypothesis import HealthCheck, Phase, seed as seeded, settings
+import sys
+
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis import seed as seeded
 from hypothesis.stateful import run_state_machine_as_test
 
 from graph.database.database import Database
@@ -10,9 +13,7 @@ from graph.policy.model import Policy
 from tests.properties.machine import LifeCycle, Tally
 
 
-def run(
-    database: Database, policy: Policy, *, examples: int, steps: int, seed: int, shrinks: bool = True
-) -> Tally:
+def run(database: Database, policy: Policy, *, examples: int, steps: int, seed: int, shrinks: bool = True) -> Tally:
     """Run so many examples of at most so many steps; a failing one is made small and raised."""
     tally = Tally()
 
@@ -29,9 +30,9 @@ def run(
         report_multiple_bugs=False,
         suppress_health_check=list(HealthCheck),
     )
-    print(f"state machine: seed {seed}")
+    sys.stdout.write(f"state machine: seed {seed}\n")
     try:
         run_state_machine_as_test(seeded(seed)(machine), settings=profile)
     finally:
-        print(f"state machine: {tally}")
+        sys.stdout.write(f"state machine: {tally}\n")
     return tally
