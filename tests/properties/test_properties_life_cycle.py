@@ -6,8 +6,8 @@ import pytest
 
 from tests.properties.running import run
 
-EXAMPLES = 12
-STEPS = 25
+EXAMPLES = 25
+STEPS = 30
 SEED = 4
 
 
