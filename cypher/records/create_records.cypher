@@ -36,8 +36,8 @@ CALL (row) {
 CALL (row) {
   UNWIND row.supersedes AS older
   MATCH (old:Identity {identity: older})
-  WHERE old:Record AND old.fence IS NULL AND old.state IN ['active', 'quarantined']
-    AND NOT EXISTS { (old)<-[:SUPERSEDES]-(:Identity) }
+  WHERE old:Record AND old.fence IS NULL AND old.state IN ['active', 'superseded', 'quarantined']
+    AND NOT EXISTS { (old)<-[:SUPERSEDES]-(:Record) }
   RETURN count(old) AS olderFree
 }
 WITH row, existing, ends, olderFree

@@ -146,11 +146,14 @@ class Deletions:
     def settle_again(self, request_id: str, identities: Sequence[str]) -> int:
         """Settle records under a request that had settled them once, wherever its walk reaches now; answers how many.
 
-        Raises:
-            NotFound: there is no such request.
+        Nothing is settled where there is no such request: its filing was rolled back.
         """
-        again = Reach.of((), [(1, identities)])
-        return self.settler.settle(self._cause(self.ledger.load(request_id)), again, again)
+        try:
+            stored = self.ledger.load(request_id)
+        except NotFound:
+            return 0
+        again = Reach.of((), [(1, sorted(identities))])
+        return self.settler.settle(self._cause(stored), again, again)
 
     def conclude(self, request_id: str) -> None:
         """End the request if all is settled: read back what the outcomes say, judge, and issue the receipt.

@@ -293,7 +293,8 @@ def _supersession_checked(draft: Draft, older: Known, policy: Policy) -> None:
     if older.state == RecordState.QUARANTINED:
         # The whole record takes the place of the one that was not: there is no kind or trust to carry on.
         return
-    if older.state != RecordState.ACTIVE:
+    # A version whose successor was deleted may get another one.
+    if older.state != RecordState.ACTIVE and older.succeeded:
         raise Conflict("that version has a successor", code=ReasonCode.SUPERSESSION_FORK, details=details)
     if not policy.edge(EdgeType.SUPERSEDES).allows(draft.kind, older.kind):
         raise InvalidInput(
