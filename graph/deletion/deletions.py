@@ -27,7 +27,7 @@ from graph.deletion.model import DeletionInput, OutcomePage, Preview, RequestVie
 from graph.deletion.plan import plan_deletion
 from graph.deletion.receipt import OutcomeCount, build_receipt
 from graph.deletion.scope import Scope, may_request, not_theirs, resolve_scope, scope_key
-from graph.errors import Conflict, InvalidInput
+from graph.errors import Conflict, InvalidInput, NotFound
 from graph.ids import IdentityKeys, Ids
 from graph.paging import cursor_after, id_before
 from graph.policy.model import Policy

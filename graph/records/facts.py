@@ -88,7 +88,7 @@ def properties_of(row: Row) -> dict[str, object]:
 
 
 def _fact_of(compared: Mapping[str, object]) -> Fact | None:
-    known = known_from_row(Row({**compared, "isTombstone": False, "fenced": False, "succeeded": True}))
+    known = known_from_row(Row({**compared, "isTombstone": False, "fenced": False}))
     if known.state not in _LIVE or lacking_fields(known):
         return None
     read = {field: known.envelope[field] for field in _ENVELOPE_READ if field in known.envelope}

@@ -82,7 +82,8 @@ class Draft:
 class Known:
     """What the graph knows of one identity. `deleted_by` are the tenants whose requests account for a tombstone.
 
-    `succeeded` says that a later version of it is there. `judged_whole` says that its envelope was found whole, and holds only what decisions about derivatives read.
+    `succeeded` says that a later version of it is there; `judged_whole` that its envelope was found whole and holds only
+    what decisions about derivatives read.
     """
 
     identity: str
@@ -133,7 +134,6 @@ def known_from_row(row: Row) -> Known:
         record_class=row.text_or_none("class") or "",
         kind=row.text_or_none("kind") or "",
         state=row.text_or_none("state") or "",
-        succeeded=row.truth("succeeded"),
         purposes=_texts(row, "purposes"),
         permissions=_texts(row, "permissions"),
         observed_at=row.number_or_none("observedAt"),

@@ -23,8 +23,8 @@ from graph.policy.model import Policy
 from graph.records.commit import Committer, Registration
 from graph.records.draft import Drafter, completed, properties_in
 from graph.records.facts import Fact, FactMemory, properties_of
-from graph.records.lookup import rows_among
-from graph.records.model import Draft, Known, RegisterResult, RegisterStatus, known_from_row
+from graph.records.lookup import known_as_told, rows_among
+from graph.records.model import Draft, Known, RegisterResult, RegisterStatus
 from graph.records.rules import cycle_among, links_checked, places_checked
 from graph.vocabulary import ReasonCode, RecordState, Role
 
@@ -140,7 +140,7 @@ class Registrar:
     def _known(self, wanted: Iterable[str], touched: frozenset[str]) -> dict[str, Known]:
         """What the graph knows of the identities; those that records hang on are remembered."""
         rows = rows_among(self.database, wanted)
-        known = {identity: known_from_row(row) for identity, row in rows.items()}
+        known = {identity: known_as_told(row) for identity, row in rows.items()}
         self._facts.forget(touched.intersection(wanted))
         self._facts.remember(
             properties_of(rows[identity])
