@@ -164,7 +164,8 @@ class Deletions:
             failed = view.counts[DerivativeOutcome.FAILED] > view.owned_failures
             self.ledger.wait(request_id, _REOPENED, DeletionState.RETRYING if failed else DeletionState.PROPAGATING)
             return
-        now = self.clock.now()
+        # A clock that was set back makes no request end before it was received.
+        now = max(self.clock.now(), stored.received_at)
         if self._verify(stored, now):
             counts = self.ledger.counts(request_id)
             view = self.ledger.view(stored, counts)

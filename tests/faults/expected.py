@@ -14,4 +14,33 @@ class Expected:
     because: str
 
 
-EXPECTED: tuple[Expected, ...] = ()
+_SECOND_ATTEMPT = (
+    r"\+ Attempt\(.*:files 2\).*",
+    r"\+ Outcome\(.*copy\) HAS_ATTEMPT Attempt\(.*:files 2\) .*",
+    r"\+ Outcome\(.*copy\) attempts=2",
+    r"- Outcome\(.*copy\) attempts=1",
+    r"- Attempt\(.*:files 1\) (basis|finishedAt|outcome)=.*",
+)
+_ABSENT_BY_THEN = (
+    r"\+ Outcome\(.*copy\) basis=\"absent_after_started_attempt\"",
+    r"- Outcome\(.*copy\) basis=\"store_answer\"",
+)
+_REOPENED = (r"\+ Deletion\+Request\(.*\) reopened=[2-4]", r"- Deletion\+Request\(.*\) reopened=1")
+
+EXPECTED: tuple[Expected, ...] = (
+    Expected(
+        r"\w+ (killed|stopped) (create_attempt\.after_commit|store\.before_effect)",
+        _SECOND_ATTEMPT,
+        "the attempt was written down and never ended, so another one is made; the copy is still there for it",
+    ),
+    Expected(
+        r"\w+ (killed|stopped) (store\.after_effect|store\.after_verify|complete_attempt\.before_commit)",
+        _SECOND_ATTEMPT + _ABSENT_BY_THEN,
+        "the copy went by an attempt of which nobody heard: the next one finds it gone, and says on what ground it is so",
+    ),
+    Expected(
+        r"\w+ (killed|stopped|neo4j) .*",
+        _REOPENED,
+        "the hold is released by each telling: a count of reopenings, by which an older walk cannot end the request",
+    ),
+)

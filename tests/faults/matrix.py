@@ -13,7 +13,7 @@ import shutil
 import signal
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -82,6 +82,7 @@ class Matrix:
     def __init__(self, server: LocalServer, folder: Path) -> None:
         self._server = server
         self._folder = folder
+        self._policy = load_policy(default_policy_folder())
         self._runs = 0
         self._templates: dict[str, Template] = {}
         self._fault_free: dict[str, tuple[Counter[str], Ending]] = {}
@@ -98,13 +99,12 @@ class Matrix:
         catalogue = load_catalogue(default_query_folder())
         return open_database(connection.uri, connection.user, connection.password, catalogue)
 
-    def cells(self, story: str, victims: tuple[str, ...] = VICTIMS) -> Iterator[Cell]:
-        """Every point of a story at its first and its last visit."""
+    def cells(self, story: str, victims: Sequence[str] = VICTIMS) -> Iterator[Cell]:
+        """Every point of a story at its first visit, and then at its last one."""
         visits, _ = self.fault_free(story)
         for victim in victims:
-            for point in sorted(visits):
-                for visit in sorted({1, visits[point]}):
-                    yield Cell(story, point, visit, victim)
+            yield from (Cell(story, point, 1, victim) for point in sorted(visits))
+            yield from (Cell(story, point, visits[point], victim) for point in sorted(visits) if visits[point] > 1)
 
     def fault_free(self, story: str) -> tuple[Counter[str], Ending]:
         """How often each point is reached, and the end, where nothing happens."""
@@ -223,7 +223,7 @@ class Matrix:
         return home
 
     def _end(self, home: Path) -> tuple[Ending, list[str]]:
-        report = check(self.database, load_policy(default_policy_folder()))
+        report = check(self.database, self._policy)
         return ending(self.database, home), [f"{one.invariant.value} {one.message}" for one in report.findings]
 
 

@@ -165,7 +165,7 @@ def template_of(story: str, folder: Path, settings: Settings, database: Database
     files = new_home(home)
     if story != "restore":
         return Template(home, ([], []))
-    database.administer("MATCH (n) DETACH DELETE n")
+    empty(database)
     with running_application(settings.model_copy(update={"home": home})) as application:
         application.registrar.register(world(application), CALLER)
         taken = take_graph(application.database)
@@ -177,5 +177,13 @@ def template_of(story: str, folder: Path, settings: Settings, database: Database
 def lay_out(template: Template, home: Path, database: Database) -> None:
     """Put home and graph into the state that a story begins with."""
     shutil.copytree(template.home, home)
-    database.administer("MATCH (n) DETACH DELETE n")
+    empty(database)
     load_graph(database, template.graph)
+
+
+def empty(database: Database) -> None:
+    """Delete everything; of the schema's steps, which are long, only the first is then to be marked again."""
+    database.administer(
+        "OPTIONAL MATCH (v:SchemaVersion) WITH min(v.step) AS first"
+        " MATCH (n) WHERE NOT n:SchemaVersion OR n.step IN [first, 'identity_key'] DETACH DELETE n"
+    )
