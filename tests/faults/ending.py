@@ -61,7 +61,8 @@ def ending(database: Database, home: Path) -> Ending:
 def difference(expected: Ending, found: Ending) -> list[str]:
     """Lines that only one of two ends has: `-` the expected one, `+` the other."""
     return sorted(
-        [f"- {line}" for line in (expected - found).elements()] + [f"+ {line}" for line in (found - expected).elements()]
+        [f"- {line}" for line in (expected - found).elements()]
+        + [f"+ {line}" for line in (found - expected).elements()]
     )
 
 
@@ -117,20 +118,22 @@ def _node_lines(row: Row, shown: str, names: Mapping[str, str]) -> Ending:
 
 
 def _named(value: object, names: Mapping[str, str]) -> object:
-    if isinstance(value, bool) or value is None:
-        return value
-    if isinstance(value, int):
+    if isinstance(value, int) and not isinstance(value, bool):
         return "<time>" if value > MICROSECONDS_LEAST else value
     if isinstance(value, str):
-        if value.startswith(("{", "[")):
-            with suppress(ValueError):
-                return _named(json.loads(value), names)
-        return _INSTANT.sub("<time>", names.get(value, value))
+        return _text_named(value, names)
     if isinstance(value, dict):
         return {str(key): "<made>" if key == "operationId" else _named(one, names) for key, one in value.items()}
     if isinstance(value, list | tuple):
         return [_named(one, names) for one in value]
     return value
+
+
+def _text_named(value: str, names: Mapping[str, str]) -> object:
+    if value.startswith(("{", "[")):
+        with suppress(ValueError):
+            return _named(json.loads(value), names)
+    return _INSTANT.sub("<time>", names.get(value, value))
 
 
 def _journal_lines(database: Database, journal: FileJournal, names: Mapping[str, str]) -> Ending:

@@ -22,6 +22,7 @@ from typing import Final
 from graph.database.catalogue import default_query_folder, load_catalogue
 from graph.database.checker import check
 from graph.database.database import Database, open_database
+from graph.failpoints import Failpoints, NoFailpoints
 from graph.policy.loader import default_policy_folder, load_policy
 from service.bootstrap import build_application
 from service.local.server import LocalServer
@@ -109,20 +110,25 @@ class Matrix:
     def fault_free(self, story: str) -> tuple[Counter[str], Ending]:
         """How often each point is reached, and the end, where nothing happens."""
         if story not in self._fault_free:
+            if not self._templates:
+                # A database that has no schema at all would reach the points of all of its steps.
+                self.run_undisturbed(self._laid_out(story), story, NoFailpoints())
             home, recorded = self._laid_out(story), Recorded()
-            connection = self._server.connection()
-            catalogue = load_catalogue(default_query_folder())
-            database = open_database(
-                connection.uri, connection.user, connection.password, catalogue, failpoints=recorded
-            )
-            application = build_application(self._settings(home), database)
-            application.__dict__["failpoints"] = recorded
-            application.prepare()
-            catch_up(application)
-            STORIES[story](application)
-            database.close()
+            self.run_undisturbed(home, story, recorded)
             self._fault_free[story] = recorded.visits, self._end(home)[0]
         return self._fault_free[story]
+
+    def run_undisturbed(self, home: Path, story: str, failpoints: Failpoints) -> None:
+        """Tell a story in this process."""
+        connection = self._server.connection()
+        catalogue = load_catalogue(default_query_folder())
+        database = open_database(connection.uri, connection.user, connection.password, catalogue, failpoints=failpoints)
+        application = build_application(self._settings(home), database)
+        application.__dict__["failpoints"] = failpoints
+        application.prepare()
+        catch_up(application)
+        STORIES[story](application)
+        database.close()
 
     def run(self, cell: Cell) -> Result:
         """Run a cell and compare its end."""
@@ -253,7 +259,7 @@ def table(results: list[Result]) -> Iterator[str]:
 def _shown(by_victim: Mapping[str, list[Result]], victim: str) -> str:
     results = by_victim.get(victim, [])
     if not results:
-        return "–"
+        return "not run"
     different = [result for result in results if not result.equal]
     legitimate = any(result.expected for result in results)
     said = f"{len(different)} different" if different else "equal but as expected" if legitimate else "equal"
