@@ -51,6 +51,11 @@ EXPECTED: tuple[Expected, ...] = (
         " before the story takes its requester's grant away",
     ),
     Expected(
+        r"odd killed (settle\.before_commit|journal\.after_append|verify\..*)",
+        (r"[+-] .*(tampered|receipt).*",),
+        "the next start ends the request before the story can tamper, or mends at once what a retry mends otherwise",
+    ),
+    Expected(
         r"\w+ (killed|stopped|neo4j) .*",
         REOPENED,
         "the hold is released by each telling: a count of reopenings, by which an older walk cannot end the request",

@@ -105,6 +105,8 @@ def tell_odd(application: Application) -> None:
             "MATCH (n:Identity {identity: $tampered}) SET n.content = 'Old-Text-Again'", tampered=tampered
         )
     work_to_the_end(application)
+    application.deletions.retry(filed, CALLER)
+    work_to_the_end(application)
 
 
 def tell_restore(application: Application) -> None:
