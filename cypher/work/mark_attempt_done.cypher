@@ -19,7 +19,7 @@ UNWIND outcomes AS o
 WITH w, o, o.outcome AS outcomeBefore, coalesce(o.history, []) AS historyBefore
 WHERE w.epoch = $epoch AND w.holder = $holder AND o.nextAttemptAt IS NOT NULL
 MATCH (a:Attempt {attemptId: $attemptId})
-SET a.finishedAt = $now, a += $result
+SET a.finishedAt = CASE WHEN a.startedAt > $now THEN a.startedAt ELSE $now END, a += $result
 SET o += $changes
 SET o.history = CASE
   WHEN outcomeBefore IS NULL OR outcomeBefore = o.outcome THEN historyBefore

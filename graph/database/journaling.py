@@ -90,10 +90,19 @@ def renew_journal(database: Database, journal: FileJournal, ids: Ids, clock: Clo
     """
     if journal.exists():
         raise Conflict("there is a journal: move it away before a new one is begun", code=ReasonCode.STATE_CONFLICT)
-    applied = applied_in(database)
-    if applied is not None:
-        database.write("purge_journal", journalId=applied.journal_id)
-    pair_journal(database, journal, ids, clock)
+    lost = applied_in(database)
+    if lost is None:
+        pair_journal(database, journal, ids, clock)
+        return
+    journal.create(ids.new(), clock.now(), _past(database))
+    head = journal.head()
+    database.write(
+        "mark_journal_renewed",
+        lostId=lost.journal_id,
+        journalId=journal.journal_id,
+        sequence=head.sequence,
+        digest=head.digest,
+    )
 
 
 def _past(database: Database) -> Iterator[dict[str, JsonValue]]:

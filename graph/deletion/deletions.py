@@ -89,7 +89,9 @@ class Deletions:
         if not may_request(self.policy, caller, frozenset()):
             raise not_theirs()
         fingerprint = self.keys.fingerprint(caller.tenant_id, request.model_dump_json(by_alias=True).encode())
-        known = result_under_key(self.database, caller.tenant_id, idempotency_key, fingerprint)
+        # A keyed hash of it: callers make keys of what they please, and it would stay.
+        key = self.keys.lookup(caller.tenant_id, "idempotencyKey", idempotency_key)
+        known = result_under_key(self.database, caller.tenant_id, key, fingerprint)
         if known is not None:
             stored = self.ledger.load(known)
             if not may_request(self.policy, caller, stored.kinds):
@@ -99,7 +101,7 @@ class Deletions:
         self._preview_checked(request, scope)
         values = self._new_request(request, caller, scope)
         filed = self.database.transact(
-            "file", lambda statements: self._file(statements, values, scope, idempotency_key, fingerprint)
+            "file", lambda statements: self._file(statements, values, scope, key, fingerprint)
         )
         return self.ledger.view(self.ledger.load(filed))
 
@@ -167,7 +169,8 @@ class Deletions:
             failed = view.counts[DerivativeOutcome.FAILED] > view.owned_failures
             self.ledger.wait(request_id, _REOPENED, DeletionState.RETRYING if failed else DeletionState.PROPAGATING)
             return
-        now = self.clock.now()
+        # A clock that was set back makes no request end before it was received.
+        now = max(self.clock.now(), stored.received_at)
         if self._verify(stored, now):
             counts = self.ledger.counts(request_id)
             view = self.ledger.view(stored, counts)

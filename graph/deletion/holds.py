@@ -51,7 +51,8 @@ class Holds:
         """
         caller.demand(Role.PRIVACY)
         fingerprint = self.keys.fingerprint(caller.tenant_id, hold.model_dump_json(by_alias=True).encode())
-        placed = result_under_key(self.database, caller.tenant_id, idempotency_key, fingerprint)
+        key = self.keys.lookup(caller.tenant_id, "idempotencyKey", idempotency_key)
+        placed = result_under_key(self.database, caller.tenant_id, key, fingerprint)
         if placed is not None:
             return self.view(placed, caller)
         exception = self.policy.exception_type(hold.exception_type)
@@ -59,13 +60,13 @@ class Holds:
             raise NotAuthorized(
                 "a hold names its authority, policy and contact", code=ReasonCode.EXCEPTION_NOT_AUTHORIZED
             )
-        values = self._values(hold, caller, exception.owner_id, idempotency_key)
+        values = self._values(hold, caller, exception.owner_id, key)
         identities = sorted(set(hold.record_ids))
         hold_id = self.database.transact(
-            "place_hold", lambda statements: self._place(statements, values, identities, idempotency_key, fingerprint)
+            "place_hold", lambda statements: self._place(statements, values, identities, key, fingerprint)
         )
         if hold_id is None:
-            result_under_key(self.database, caller.tenant_id, idempotency_key, fingerprint)
+            result_under_key(self.database, caller.tenant_id, key, fingerprint)
             raise NotFound("one of these records is not there", code=ReasonCode.NOT_FOUND)
         return self.view(hold_id, caller)
 
@@ -182,7 +183,7 @@ class Holds:
             )
         return {
             # The same for the same key: a repeat after a lost answer places no second hold beside the first.
-            "holdId": derived_id("hold", self.keys.lookup(caller.tenant_id, "idempotencyKey", key)),
+            "holdId": derived_id("hold", key),
             "tenantId": caller.tenant_id,
             "state": "active",
             "exceptionType": hold.exception_type,

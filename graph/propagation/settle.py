@@ -158,8 +158,9 @@ class Settler:
         now = self.clock.now()
         rows: list[list[object]] = []
         for identity, witness in zip(group.identities, group.witnesses, strict=True):
-            edge, parent = witness_parts(witness)
-            rows.append([identity, outcome_id(cause.request_id, identity, GRAPH_STORE), batch[identity], edge, parent])
+            depth = batch[identity]
+            edge, parent = witness_parts(witness) if depth else (None, None)
+            rows.append([identity, outcome_id(cause.request_id, identity, GRAPH_STORE), depth, edge, parent])
         outcome = {"requestId": cause.request_id, "store": GRAPH_STORE, "rule": decision.rule_id}
         return {
             "rows": rows,
@@ -268,8 +269,9 @@ def _outcome(cause: Cause, facts: Facts, depth: int, decision: Decision, store: 
         "store": store,
         "rule": decision.rule_id,
         "depth": depth,
-        "witnessEdge": facts.witness_edge,
-        "witnessParent": facts.witness_parent,
+        # What was asked for is affected by no other record, whichever of its versions went before it.
+        "witnessEdge": facts.witness_edge if depth else None,
+        "witnessParent": facts.witness_parent if depth else None,
         "ground": decision.ground.ground_id if decision.ground else None,
     }
 

@@ -20,6 +20,8 @@ from graph.propagation.settle import enter_exceptions, exception_entry
 from graph.vocabulary import DerivativeOutcome, OutcomeBasis, OutcomeState, ReasonCode, VerificationLevel
 
 DUE_ROWS: Final = 100
+# Of how many leases from now the end of a lease that is held may lie ahead at most.
+_LEASES_AHEAD_MAX: Final = 10
 
 
 @dataclass(frozen=True)
@@ -120,15 +122,20 @@ class Work:
     lease_seconds: float
 
     def claim(self, store_id: str, shard: int, holder: str) -> Lease | None:
-        """Take or renew the lease on a shard; none where another holder has it."""
-        now = self.clock.now()
+        """Take or renew the lease on a shard; none where another holder has it.
+
+        A lease that ends later than any clock about right could have made it was taken while a clock was far ahead, and is
+        not waited for; its holder's late answers are refused by their epoch like those of any other.
+        """
+        now, lease = self.clock.now(), round(self.lease_seconds * SECOND)
         rows = self.database.write(
             "claim_shard",
             storeId=store_id,
             shard=shard,
             holder=holder,
             now=now,
-            until=now + round(self.lease_seconds * SECOND),
+            until=now + lease,
+            untilMax=now + _LEASES_AHEAD_MAX * lease,
         )
         return Lease(store_id, shard, holder, rows[0].number("epoch")) if rows else None
 
