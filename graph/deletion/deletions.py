@@ -321,8 +321,11 @@ class Deletions:
 
     def _verify(self, stored: Stored, now: int) -> bool:
         """Read back what the outcomes say; answers whether some were not so and have become failures."""
+        return self.database.transact("verify", lambda statements: self._read_back(statements, stored, now))
+
+    def _read_back(self, statements: Statements, stored: Stored, now: int) -> bool:
         owner_id = self.policy.store(GRAPH_STORE).owner_id
-        rows = self.database.write("mark_outcomes_verified", requestId=stored.request_id, ownerId=owner_id, at=now)
+        rows = statements.run("mark_outcomes_verified", requestId=stored.request_id, ownerId=owner_id, at=now)
         entries = [
             exception_entry(
                 outcome_id=failed,
@@ -336,8 +339,8 @@ class Deletions:
             )
             for failed in rows[0].texts("failed")
         ]
-        if entries:
-            self.database.transact("verify", lambda statements: enter_exceptions(statements, entries))
+        # In the transaction of the failure: a process that ends in between would leave it without its entry for good.
+        enter_exceptions(statements, entries)
         return bool(entries)
 
     def _receipt(
