@@ -19,5 +19,5 @@ def run_fence(application: Application, caller: Caller, rounds: int = ROUNDS) ->
         kind = "dense" if dense else "sparse"
         yield f"{len(roots)} rounds, {kind}: {tally.created} created, {tally.refused} refused, {tally.escaped} escaped"
         application.database.administer(
-            "MATCH (n) WHERE n:Record OR n:Padding OR n:Operation CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 2000 ROWS"
+            "MATCH (n) WHERE n:Record OR n:Padding OR n:Operation CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 100 ROWS"
         )
