@@ -337,7 +337,7 @@ WRITTEN = {
     ),
     "an attempt at nothing": ("CREATE (:Attempt {attemptId: $hold})", "I17", "hold", "no outcome"),
     "a key that leads nowhere": (
-        "MATCH (k:IdempotencyKey {key: 'k1'}) SET k.result = 'gone'",
+        "MATCH (k:IdempotencyKey) WITH k LIMIT 1 SET k.result = 'gone'",
         "I17",
         None,
         "idempotency keys",

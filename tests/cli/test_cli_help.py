@@ -30,6 +30,7 @@ def test_every_command_is_there():
         "stop",
         "status",
         "dump",
+        "journal",
         "load",
         "path",
         "schema",
