@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Annotated, Final, Literal, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, JsonValue, StringConstraints
@@ -53,6 +54,9 @@ CLOSED_FIELDS: Final[Mapping[str, frozenset[str]]] = {
     "trust": frozenset(Trust),
     "reviewState": frozenset(ReviewState),
 }
+
+# What was worked out of other records, by a program or a model.
+WORKED_OUT: Final = frozenset({DerivationType.COMPUTED.value, DerivationType.MODEL_DERIVED.value})
 
 
 def _depth_checked(content: object) -> object:
@@ -283,9 +287,18 @@ def blank_faults(
         required: fields that need a value.
         may_be_not_applicable: fields that need a value or the explicit `not_applicable`.
     """
-    blank = [field for field in sorted(required | may_be_not_applicable) if is_blank(stated.get(field))]
-    evaded = [field for field in sorted(required - may_be_not_applicable) if stated.get(field) == NOT_APPLICABLE]
+    demanded, strict = _demands(required, may_be_not_applicable)
+    blank = [field for field in demanded if is_blank(stated.get(field))]
+    evaded = [field for field in strict if stated.get(field) == NOT_APPLICABLE]
     return [Fault(MISSING_CODES.get(field, ReasonCode.ENVELOPE_INCOMPLETE), field) for field in [*blank, *evaded]]
+
+
+@lru_cache(maxsize=64)
+def _demands(
+    required: frozenset[str], may_be_not_applicable: frozenset[str]
+) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The fields that a class demands, and those of them that need a value, in order."""
+    return tuple(sorted(required | may_be_not_applicable)), tuple(sorted(required - may_be_not_applicable))
 
 
 def tool_faults(stated: Mapping[str, JsonValue], operation: OperationType | None) -> list[Fault]:
@@ -298,9 +311,7 @@ def tool_faults(stated: Mapping[str, JsonValue], operation: OperationType | None
 
 def inference_faults(stated: Mapping[str, JsonValue]) -> list[Fault]:
     """A computed or model-derived record names its method (ENV-09)."""
-    derived = stated.get("derivationType") in {DerivationType.COMPUTED, DerivationType.MODEL_DERIVED}
-    method = stated.get("inferenceMethod")
-    if derived and is_unstated(method):
+    if stated.get("derivationType") in WORKED_OUT and is_unstated(stated.get("inferenceMethod")):
         return [Fault(ReasonCode.ENVELOPE_INCOMPLETE, "inferenceMethod")]
     return []
 
@@ -322,9 +333,11 @@ def _is_listed(value: JsonValue, allowed: frozenset[str]) -> bool:
 
 def is_blank(value: JsonValue) -> bool:
     """Whether a field holds nothing: no value, no items, or nothing but white space."""
+    if isinstance(value, str):
+        return not value or value.isspace()
     if isinstance(value, list):
         return all(is_blank(item) for item in value)
-    return value is None or (isinstance(value, str) and not value.strip())
+    return value is None
 
 
 def is_unstated(value: JsonValue) -> bool:

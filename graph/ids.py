@@ -16,6 +16,7 @@ import hmac
 import re
 import unicodedata
 import uuid
+from functools import lru_cache
 from typing import Final, NewType, Protocol
 
 import uuid_utils
@@ -29,6 +30,8 @@ RequestId = NewType("RequestId", str)
 
 NAME_CHARACTERS_MAX: Final = 4_096
 IDENTITY_KEY_BYTES: Final = 32
+# Keys of tenants that are kept at hand.
+TENANT_KEYS_MAX: Final = 1_024
 _UNENCODABLE: Final = re.compile("[\0\ud800-\udfff]")
 
 
@@ -48,6 +51,11 @@ class SystemIds:
         return str(uuid_utils.uuid7())
 
 
+def is_plain(text: str) -> bool:
+    """Whether a text, or any part of it, is a name as it stands: ASCII is its own canonical form."""
+    return len(text) <= NAME_CHARACTERS_MAX and text.isascii() and "\0" not in text
+
+
 def name_checked(name: str) -> str:
     """Return the canonical (NFC) form of a name, or refuse it.
 
@@ -55,6 +63,8 @@ def name_checked(name: str) -> str:
         InvalidInput: empty, NUL or a lone surrogate (`MALFORMED_INPUT`, `NAME_NOT_ENCODABLE`).
         Oversized: longer than `NAME_CHARACTERS_MAX` after normalisation (`LIMIT_EXCEEDED`).
     """
+    if name and is_plain(name):
+        return name
     if not name:
         raise InvalidInput("a name has at least one character", code=ReasonCode.MALFORMED_INPUT)
     if _UNENCODABLE.search(name):
@@ -80,6 +90,7 @@ class IdentityKeys:
         if len(root_key) < IDENTITY_KEY_BYTES:
             raise ValueError(f"the identity key needs at least {IDENTITY_KEY_BYTES} bytes")
         self._root_key = root_key
+        self._tenant_key = lru_cache(maxsize=TENANT_KEYS_MAX)(self._tenant_key_of)
 
     def identity(self, tenant_id: str, name: str, *, scope: str = "") -> Identity:
         """The identity of a name in a tenant; `scope` keeps the names of separate collections apart."""
@@ -99,9 +110,11 @@ class IdentityKeys:
         return self._digest("", "check").hex()[:32]
 
     def _digest(self, tenant_id: str, *parts: str) -> bytes:
-        tenant_key = hmac.digest(self._root_key, tenant_id.encode(), "sha256")
         message = b"".join(len(data).to_bytes(8, "big") + data for data in (part.encode() for part in parts))
-        return hmac.digest(tenant_key, message, "sha256")
+        return hmac.digest(self._tenant_key(tenant_id), message, "sha256")
+
+    def _tenant_key_of(self, tenant_id: str) -> bytes:
+        return hmac.digest(self._root_key, tenant_id.encode(), "sha256")
 
 
 def derived_id(*parts: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from graph.database.catalogue import default_query_folder, load_catalogue
@@ -27,18 +28,20 @@ def catch_up(application: Application) -> Replayed:
     Raises:
         Unavailable: the database does not answer.
     """
-    replayed = application.restorer.catch_up()
-    if not replayed.entries:
-        return replayed
+    replayed = application.restorer.catch_up(partial(_sweep, application))
     events = event_log(application.clock)
     for request_id in replayed.stuck:
         events.error("request_not_advanced", deletionId=request_id)
+    if replayed.entries:
+        events.warning("journal_applied", entries=replayed.entries, removed=replayed.removed)
+    return replayed
+
+
+def _sweep(application: Application) -> None:
     worker = Worker(application, f"catch-up-{application.ids.new()}")
     for _ in range(DRAINS_MAX):
         if not worker.drain_stores():
-            break
-    events.warning("journal_applied", entries=replayed.entries, removed=replayed.removed)
-    return replayed
+            return
 
 
 @contextmanager

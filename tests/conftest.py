@@ -80,13 +80,18 @@ def shared_database(neo4j_server: ServerAddress) -> Generator[Database]:
     database.close()
 
 
+def _empty(database: Database) -> None:
+    database.administer("MATCH ()-[e]->() CALL (e) { DELETE e } IN TRANSACTIONS OF 20000 ROWS")
+    database.administer("MATCH (n) WHERE NOT n:SchemaVersion CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 5000 ROWS")
+    database.administer("MATCH (n:SchemaVersion {step: 'identity_key'}) DELETE n")
+
+
 @pytest.fixture
 def database(shared_database: Database) -> Generator[Database]:
+    # Before the test as well: a run that was killed leaves its graph, whose journal is gone.
+    _empty(shared_database)
     yield shared_database
-    shared_database.administer(
-        "MATCH (n) WHERE NOT n:SchemaVersion CALL (n) { DETACH DELETE n } IN TRANSACTIONS OF 2000 ROWS"
-    )
-    shared_database.administer("MATCH (n:SchemaVersion {step: 'identity_key'}) DELETE n")
+    _empty(shared_database)
 
 
 @pytest.fixture

@@ -21,6 +21,8 @@ RETURN max(n.identity) AS pageLast, collect({stored: {
   state: n.state,
   permissions: n.permissions,
   purposes: n.purposes,
+  observedAt: n.observedAt,
+  expiresAt: n.expiresAt,
   envelope: n.envelope,
   deletedAt: n.deletedAt,
   reasonCode: n.reasonCode,

@@ -5,6 +5,7 @@
 // returns: journalId STRING, sequence INTEGER, digest STRING
 // order:   sequence, highest first
 // bound:   one row
+// plan:    NodeByLabelScan
 MATCH (j:Journal)
 RETURN j.journalId AS journalId, j.sequence AS sequence, j.digest AS digest
 ORDER BY sequence DESC

@@ -19,6 +19,7 @@ RETURN collect({
   class: n.class,
   kind: n.kind,
   state: n.state,
+  succeeded: EXISTS { (n)<-[:SUPERSEDES]-(:Record) },
   purposes: n.purposes,
   permissions: n.permissions,
   observedAt: n.observedAt,

@@ -1,23 +1,36 @@
 """The invariants of the graph, looked for on the live graph itself: the database alone cannot keep most of them.
 
-Everything is read in pages by identity, so the memory needed does not grow with the graph, save for the derivation
-edges, which are held as pairs of whole numbers while cycles are looked for (design 2.3, F-12).
+Everything is read in pages by identity or id, so the memory needed does not grow with the graph, save for the derivation
+edges, which are held as whole numbers while cycles are looked for (design 2.3, F-12). Findings are all counted, and of
+each invariant a named number is listed.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from graph.database.cycles import EdgeList
+from graph.database.checker_lists import (
+    ATTEMPT_FAULTS,
+    EXCEPTION_FAULTS,
+    HOLD_FAULTS,
+    OPERATION_FAULTS,
+    OUTCOME_FAULTS,
+    TERMINAL_STATES,
+    Faults,
+    identity_passes,
+    shape_faults,
+)
+from graph.database.cycles import CycleNodes, EdgeList
 from graph.database.database import Database
 from graph.database.invariants import Finding, Invariant, identity_findings, request_findings
+from graph.database.pages import pages
 from graph.database.rows import Row
+from graph.database.schema import schema_steps
 from graph.policy.model import Policy
 from graph.vocabulary import (
-    DELETION_STATES_TERMINAL,
     DerivativeOutcome,
     EdgeGroup,
     EdgeType,
@@ -27,10 +40,10 @@ from graph.vocabulary import (
 )
 
 FINDINGS_LISTED_MAX: Final = 200
+SHAPES_MAX: Final = 10_000
 Progress = Callable[[str, int], None]
+ExtraCheck = Callable[[], Iterable[Finding]]
 
-_TERMINAL: Final = sorted(DELETION_STATES_TERMINAL)
-_EMPTIED: Final = [RecordState.INVALIDATED, RecordState.RETAINED]
 _ENDED: Final = [OutcomeState.SETTLED, OutcomeState.OWNED]
 
 
@@ -40,12 +53,14 @@ class CheckReport:
 
     Attributes:
         findings: at most `FINDINGS_LISTED_MAX` of each invariant.
-        counts: how many there are of each invariant that is broken.
-        checked: how many nodes, edges, identities, derivations and requests were looked at.
+        counts: how many there are of each invariant that is broken; one finding may stand for many nodes that are alike.
+        unlisted: how many of them are not among the findings, of each invariant that has more than are listed.
+        checked: how many nodes, edges, identities, derivations, requests and so on were looked at.
     """
 
     findings: tuple[Finding, ...]
     counts: Mapping[Invariant, int]
+    unlisted: Mapping[Invariant, int]
     checked: Mapping[str, int]
 
     @property
@@ -55,7 +70,13 @@ class CheckReport:
 
 
 def check(
-    database: Database, policy: Policy, *, progress: Progress | None = None, batch_rows: int = 5_000
+    database: Database,
+    policy: Policy,
+    *,
+    now: int | None = None,
+    progress: Progress | None = None,
+    batch_rows: int = 5_000,
+    extra: Sequence[ExtraCheck] = (),
 ) -> CheckReport:
     """Look for everything that breaks an invariant.
 
@@ -64,64 +85,92 @@ def check(
     Args:
         database: the graph.
         policy: the closed lists and rules that it is held against.
+        now: the present instant; without it leases are not looked at, since nothing says whether they ran out.
         progress: told after each page what is looked at and how many of it were.
         batch_rows: identities in a page.
+        extra: checks of what this room does not know of, such as a journal outside of the database; each gives findings.
 
     Raises:
         Unavailable: the database does not answer.
     """
-    return _Check(database, policy, progress, batch_rows).run()
+    return _Check(database, policy, now, progress, batch_rows, extra).run()
 
 
 class _Check:
-    def __init__(self, database: Database, policy: Policy, progress: Progress | None, batch_rows: int) -> None:
+    def __init__(
+        self,
+        database: Database,
+        policy: Policy,
+        now: int | None,
+        progress: Progress | None,
+        batch_rows: int,
+        extra: Sequence[ExtraCheck],
+    ) -> None:
         self._database = database
         self._policy = policy
+        self._now = now
         self._progress = progress
         self._batch_rows = batch_rows
+        self._extra = extra
         self._listed: list[Finding] = []
+        self._listed_of: Counter[Invariant] = Counter()
+        self._unlisted: Counter[Invariant] = Counter()
         self._counts: Counter[Invariant] = Counter()
         self._checked: Counter[str] = Counter()
 
     def run(self) -> CheckReport:
         policy_ids = frozenset(row.text("policyId") for row in self._database.read("list_policies"))
-        self._constraint()
-        self._labels()
+        self._schema()
+        self._shapes()
         self._edges()
         self._identities(policy_ids)
         self._cycles()
         self._offenders()
         self._requests(policy_ids)
-        return CheckReport(tuple(self._listed), dict(self._counts), dict(self._checked))
+        self._ledger(policy_ids)
+        self._few()
+        for examine in self._extra:
+            for finding in examine():
+                self._found(finding)
+        return CheckReport(tuple(self._listed), dict(self._counts), dict(self._unlisted), dict(self._checked))
 
     def _found(self, finding: Finding, occurrences: int = 1) -> None:
-        listed = self._counts[finding.invariant]
         self._counts[finding.invariant] += occurrences
-        if listed < FINDINGS_LISTED_MAX:
+        if self._listed_of[finding.invariant] < FINDINGS_LISTED_MAX:
+            self._listed_of[finding.invariant] += 1
             self._listed.append(finding)
+        else:
+            self._unlisted[finding.invariant] += occurrences
 
-    def _constraint(self) -> None:
+    def _schema(self) -> None:
         if not self._database.read("list_identity_constraints"):
             message = "the constraint that keeps records and tombstones apart is missing"
             self._found(Finding(Invariant.ONE_IDENTITY, "schema", message))
+        there = {row.text("name") for row in self._database.read("list_indexes")}
+        for step in schema_steps():
+            # A step is named by its place and by the index or constraint that it makes.
+            if step.name.partition("_")[2] not in there:
+                message = "an index or constraint of the schema is missing"
+                self._found(Finding(Invariant.WHOLE_LEDGER, step.name, message))
 
-    def _labels(self) -> None:
-        for row in self._database.read("list_node_labels"):
-            labels, occurrences = row.texts("labels"), row.number("occurrences")
+    def _shapes(self) -> None:
+        rows = self._database.read("list_node_shapes", rowsMax=SHAPES_MAX + 1)
+        if len(rows) > SHAPES_MAX:
+            message = f"nodes have more than {SHAPES_MAX} sets of properties, and the most frequent were not looked at"
+            self._found(Finding(Invariant.KNOWN_EDGES, "schema", message))
+        for row in rows[:SHAPES_MAX]:
+            occurrences = row.number("occurrences")
             self._checked["nodes"] += occurrences
-            if not labels or not frozenset(NodeLabel).issuperset(labels):
-                message = f"{occurrences} nodes have a set of labels that is not registered"
-                self._found(Finding(Invariant.KNOWN_EDGES, row.text("example"), message), occurrences)
-            identified = {NodeLabel.RECORD, NodeLabel.TOMBSTONE, NodeLabel.IDENTITY}.intersection(labels)
-            anonymous = row.number("unnamed") if NodeLabel.IDENTITY in identified else occurrences
-            if identified and anonymous:
-                message = f"{anonymous} nodes are out of reach of the constraint on identities"
-                self._found(Finding(Invariant.ONE_IDENTITY, row.text("example"), message), anonymous)
+            for invariant, fault in shape_faults(frozenset(row.texts("labels")), row.texts("names")):
+                self._found(Finding(invariant, row.text("example"), f"{occurrences} nodes {fault}"), occurrences)
 
     def _edges(self) -> None:
         for row in self._database.read("list_edge_ends"):
             occurrences = row.number("occurrences")
             self._checked["edges"] += occurrences
+            if decorated := row.number("decorated"):
+                message = f"{decorated} edges have a property that is not registered ({row.text('edge')})"
+                self._found(Finding(Invariant.KNOWN_EDGES, row.text("example"), message), decorated)
             if fault := self._edge_fault(row):
                 message = f"{fault} ({row.text('edge')}, {occurrences} times)"
                 self._found(Finding(Invariant.KNOWN_EDGES, row.text("example"), message), occurrences)
@@ -152,51 +201,31 @@ class _Check:
 
     def _cycles(self) -> None:
         edges = EdgeList()
+        for pair in self._derivations():
+            edges.add(pair.text("identity"), pair.texts("sources"))
+            self._checked["derivations"] += len(pair.texts("sources"))
+        found = edges.on_cycles()
+        if found:
+            self._name_cycles(found)
+
+    def _name_cycles(self, found: CycleNodes) -> None:
+        message = "it hangs on itself: it lies on a cycle of derivations, or between two"
+        for pair in self._derivations():
+            if pair.text("identity") in found:
+                self._found(Finding(Invariant.NO_CYCLE_NO_FORK, pair.text("identity"), message))
+
+    def _derivations(self) -> Iterator[Row]:
         for page in self._pages("list_derivation_sources"):
-            for pair in page.rows("page"):
-                edges.add(pair.text("identity"), pair.texts("sources"))
-                self._checked["derivations"] += len(pair.texts("sources"))
+            yield from page.rows("page")
             self._tell("derivations")
-        for identity in edges.on_cycles():
-            message = "it hangs on itself: it lies on a cycle of derivations, or between two"
-            self._found(Finding(Invariant.NO_CYCLE_NO_FORK, identity, message))
 
     def _offenders(self) -> None:
-        crossing = [edge.value for edge, rule in self._policy.edges.items() if rule.crosses_tenants]
-        deletion_types = [edge.value for edge in self._policy.deletion_edges]
-        passes: tuple[tuple[str, Invariant, str, dict[str, object]], ...] = (
-            ("list_supersession_forks", Invariant.NO_CYCLE_NO_FORK, "it has more than one successor", {}),
-            (
-                "list_tombstone_leftovers",
-                Invariant.BARE_TOMBSTONE,
-                "an edge of a tombstone, or the operation that made it, still tells something",
-                {"settled": OutcomeState.SETTLED},
-            ),
-            (
-                "list_forgotten_derivatives",
-                Invariant.NO_FORGOTTEN_DERIVATIVE,
-                "a derivative of something deleted has no outcome",
-                {"deletionTypes": deletion_types, "emptiedStates": _EMPTIED, "terminalStates": _TERMINAL},
-            ),
-            ("list_wide_audiences", Invariant.NARROW_AUDIENCE, "its audience is wider than that of a source", {}),
-            (
-                "list_tenant_crossings",
-                Invariant.ONE_TENANT,
-                "an edge leads to another tenant's record",
-                {"crossingTypes": crossing, "sharedScopes": sorted(self._policy.shared_source_scopes)},
-            ),
-            (
-                "list_unlisted_inputs",
-                Invariant.LISTED_INPUTS,
-                "what the work used is not what its output was derived from",
-                {},
-            ),
-        )
-        for query, invariant, message, params in passes:
-            for page in self._pages(query, **params):
-                for identity in page.texts("offenders"):
-                    self._found(Finding(invariant, identity, message))
-                self._tell(invariant.value)
+        for one in identity_passes(self._policy):
+            for page in self._pages(one.query, **one.params):
+                for column, (invariant, message) in one.columns.items():
+                    for identity in page.texts(column):
+                        self._found(Finding(invariant, identity, message))
+                self._tell(one.query.removeprefix("list_").replace("_", " "))
 
     def _requests(self, policy_ids: frozenset[str]) -> None:
         params: dict[str, object] = {
@@ -211,16 +240,44 @@ class _Check:
                     self._found(finding)
             self._tell("requests")
 
+    def _ledger(self, policy_ids: frozenset[str]) -> None:
+        """What stands beside the records: outcomes, attempts, holds, exceptions and work."""
+        owners = sorted(self._policy.owners)
+        connected = sorted(store.id for store in self._policy.stores.values() if store.connector is not None)
+        outcomes = {"terminalStates": list(TERMINAL_STATES), "connectedStores": connected}
+        types = sorted(self._policy.exception_types)
+        references = sorted(policy_ids.union(f"exceptions/{name}" for name in types))
+        holds = {"exceptionTypes": types, "owners": owners, "policyRefs": references}
+        self._faults("list_outcome_faults", OUTCOME_FAULTS, **outcomes)
+        self._faults("list_attempt_faults", ATTEMPT_FAULTS)
+        self._faults("list_hold_faults", HOLD_FAULTS, **holds)
+        self._faults("list_exception_faults", EXCEPTION_FAULTS, owners=owners)
+        self._faults("list_operation_faults", OPERATION_FAULTS)
+
+    def _faults(self, query: str, faults: Faults, **params: object) -> None:
+        for page in self._pages(query, **params):
+            for row in page.rows("page"):
+                for fault in row.texts("faults"):
+                    invariant, message = faults[fault]
+                    self._found(Finding(invariant, row.text("identity"), message))
+            self._tell(query.removeprefix("list_").replace("_", " "))
+
+    def _few(self) -> None:
+        """What there is little of: idempotency keys by tenant, stores, leases."""
+        for row in self._database.read("list_keys_astray"):
+            occurrences = row.number("occurrences")
+            message = f"{occurrences} idempotency keys of a tenant lead to no request and no hold"
+            self._found(Finding(Invariant.WHOLE_LEDGER, row.text("example"), message), occurrences)
+        for row in self._database.read("list_stores"):
+            if row.text("storeId") not in self._policy.stores:
+                message = "copies are in a store that the policy does not know"
+                self._found(Finding(Invariant.KNOWN_REFERENCES, row.text("storeId"), message))
+        if self._now is not None:
+            for lease in self._database.read("list_leases_lapsed", now=self._now)[0].texts("leases"):
+                self._found(Finding(Invariant.KEPT_LEASE, lease, "a lease ran out and was not given back"))
+
     def _pages(self, query: str, **params: object) -> Iterator[Row]:
-        after: str | None = ""
-        while after is not None:
-            rows = self._database.read(
-                query, literals=None, timeout=None, after=after, rowsMax=self._batch_rows, **params
-            )
-            row = rows[0]
-            after = row.text_or_none("pageLast")
-            if after is not None:
-                yield row
+        return pages(self._database, query, self._batch_rows, **params)
 
     def _tell(self, what: str) -> None:
         if self._progress:

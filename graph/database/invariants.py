@@ -10,7 +10,9 @@ from typing import Final, cast
 
 from pydantic import JsonValue
 
-from graph.envelope import LIVE_FIELDS, blank_faults, stored_faults
+from graph.clock import instant_from_text
+from graph.envelope import LIVE_FIELDS, blank_faults, is_unstated, stored_faults
+from graph.errors import InvalidInput
 from graph.policy.model import Policy
 from graph.vocabulary import (
     DELETION_STATES_COMPLETE,
@@ -35,7 +37,12 @@ class Invariant(StrEnum):
     SETTLED_REQUEST = "I8"
     NARROW_AUDIENCE = "I9"
     ONE_TENANT = "I10"
+    JOURNAL_AT_HEAD = "I11"
     KNOWN_REFERENCES = "I13"
+    WORKING_FENCE = "I15"
+    KEPT_LEASE = "I16"
+    WHOLE_LEDGER = "I17"
+    USED_BEFORE_DELETION = "I18"
     LISTED_INPUTS = "ENV-15"
 
 
@@ -43,20 +50,43 @@ NEXT_STEPS: Final[Mapping[Invariant, str]] = {
     Invariant.ONE_CLASS: "register the record again with the one class of its kind and delete this one",
     Invariant.FULL_ENVELOPE: "treat the record as unusable; register it again and delete this one",
     Invariant.KNOWN_EDGES: "find out who wrote past the service and remove what it wrote",
-    Invariant.NO_CYCLE_NO_FORK: "remove the edge that was written past the service",
-    Invariant.ONE_IDENTITY: "run `sequela db schema`, then remove the node that came second",
-    Invariant.BARE_TOMBSTONE: "remove the property that is too many: it may be content",
+    Invariant.NO_CYCLE_NO_FORK: "remove the edge or the state that was written past the service",
+    Invariant.ONE_IDENTITY: (
+        "remove the node that came second; where the constraint is missing, remove the mark of its step"
+        " (SchemaVersion 001_identity_unique) and run `sequela db schema`"
+    ),
+    Invariant.BARE_TOMBSTONE: "remove the property that is too many: it may be content, or say where some was",
     Invariant.NO_FORGOTTEN_DERIVATIVE: "file a deletion for the derivative, with the reason of its source's",
-    Invariant.SETTLED_REQUEST: "retry the request; if that changes nothing, report it with this identity",
+    Invariant.SETTLED_REQUEST: (
+        "`sequela check --fix` wakes a request that waits for nothing; retry any other, and if that changes nothing,"
+        " report it with this identity"
+    ),
     Invariant.NARROW_AUDIENCE: "delete the derivative and register it with an audience that its sources have",
     Invariant.ONE_TENANT: "delete the derivative and look for whoever wrote past the service",
+    Invariant.JOURNAL_AT_HEAD: "start the service, which applies what the journal has and the graph lacks, before it serves",
     Invariant.KNOWN_REFERENCES: "load the policy version that is named, or name the owner in the policy again",
     Invariant.LISTED_INPUTS: "find out what the work read, and register the output again with all its sources",
+    Invariant.WORKING_FENCE: (
+        "`sequela check --fix` lifts it where no deletion can have meant the record; else file a deletion for the record,"
+        " or remove the fence if it is to stay"
+    ),
+    Invariant.KEPT_LEASE: "`sequela check --fix` gives it back; the next worker would take it over as well",
+    Invariant.WHOLE_LEDGER: (
+        "find out who wrote past the service; restore what is missing from a dump, or remove what is too many"
+    ),
+    Invariant.USED_BEFORE_DELETION: (
+        "find out where the work had it from: a copy outlived the deletion; compare the clocks of the machines too"
+    ),
 }
 TOMBSTONE_PROPERTIES: Final = frozenset({"identity", "deletedAt", "reasonCode", "policyRef"})
 # What a stored envelope repeats of the node's own properties.
 _REPEATED: Final = (("recordId", "identity"), ("class", "class"), ("kind", "kind"), ("tenantId", "tenantId"))
+_REPEATED_LISTS: Final = (("permissions", "permissions"), ("purpose", "purposes"))
+_REPEATED_INSTANTS: Final = ("observedAt", "expiresAt")
 _REFERENCES: Final = ("ownerId", "retentionClass")
+# What went with the content of an emptied record: the properties, and the names in its envelope.
+_EMPTIED_PROPERTIES: Final = frozenset({"content", "principalKey", "sourceKey"})
+_EMPTIED_FIELDS: Final = frozenset({"name", "scope", "principalId", "sourceId", "taskId", "runId", "stated"})
 
 
 @dataclass(frozen=True)
@@ -140,8 +170,23 @@ def _envelope_findings(
         return
     if stored["state"] == RecordState.INVALIDATED:
         # A shell: what the class demanded went with the content.
+        if not _EMPTIED_PROPERTIES.isdisjoint(_texts(stored["propertyNames"])) or _EMPTIED_FIELDS & envelope.keys():
+            yield Finding(Invariant.BARE_TOMBSTONE, identity, "an emptied record still has content or a name")
         return
+    yield from _repetition_findings(identity, stored, envelope)
     yield from _demand_findings(identity, stored["class"], envelope, policy)
+
+
+def _repetition_findings(
+    identity: str, stored: Mapping[str, object], envelope: Mapping[str, JsonValue]
+) -> Iterator[Finding]:
+    """Whom it serves and until when stands twice: in the envelope, and on the node for queries to filter on."""
+    for field, name in _REPEATED_LISTS:
+        if set(_texts(envelope.get(field))) != set(_texts(stored[name])):
+            yield Finding(Invariant.FULL_ENVELOPE, identity, f"its envelope says another {field} than its node")
+    for field in _REPEATED_INSTANTS:
+        if _instant(envelope.get(field)) != stored[field]:
+            yield Finding(Invariant.FULL_ENVELOPE, identity, f"its envelope says another {field} than its node")
 
 
 def _demand_findings(
@@ -171,6 +216,9 @@ def request_findings(
     identity, state = _text(settlement["requestId"]), settlement["state"]
     if settlement["policyId"] not in policy_ids:
         yield Finding(Invariant.KNOWN_REFERENCES, identity, "a request names a policy that was never loaded here")
+    if settlement["foreign"]:
+        yield Finding(Invariant.ONE_TENANT, identity, "a request is for another tenant's record")
+    yield from _progress_findings(identity, settlement)
     owners = _texts(settlement["owners"])
     if any(owner not in policy.owners for owner in owners if owner):
         yield Finding(Invariant.KNOWN_REFERENCES, identity, "a failure's owner is not in the policy")
@@ -188,6 +236,34 @@ def request_findings(
         yield Finding(Invariant.SETTLED_REQUEST, identity, "a finished request has failures that nobody owns")
     if owners and state in DELETION_STATES_COMPLETE:
         yield Finding(Invariant.SETTLED_REQUEST, identity, "a request calls itself complete and has failures")
+
+
+def _progress_findings(identity: str, settlement: Mapping[str, object]) -> Iterator[Finding]:
+    """What is wrong with how far a request says that it has come, whether it has ended or not."""
+    if settlement["scope"] != settlement["targets"]:
+        yield Finding(Invariant.SETTLED_REQUEST, identity, "a request leads to other records than it is for")
+    if settlement["waiting"] and not settlement["pending"]:
+        yield Finding(
+            Invariant.SETTLED_REQUEST, identity, "a request waits for its stores, and nothing is pending there"
+        )
+    if not settlement["propagated"]:
+        return
+    reached = (
+        ("unfenced", "derivatives without a fence"),
+        ("untouched", "targets without an outcome"),
+        ("forgotten", "derivatives without an outcome"),
+    )
+    for name, what in reached:
+        if settlement[name]:
+            message = f"a request says that it has reached everything and left {settlement[name]} {what}"
+            yield Finding(Invariant.SETTLED_REQUEST, identity, message)
+
+
+def _instant(stated: JsonValue) -> int | None:
+    try:
+        return instant_from_text(stated) if isinstance(stated, str) and not is_unstated(stated) else None
+    except InvalidInput:
+        return None
 
 
 def _envelope(text: object) -> dict[str, JsonValue] | None:

@@ -16,9 +16,10 @@ from pydantic import JsonValue
 
 from graph.clock import Clock
 from graph.database.database import Database, Statements
+from graph.database.invariants import Finding, Invariant
 from graph.database.journal import START, FileJournal, Position
 from graph.database.rows import Row
-from graph.errors import NotReady
+from graph.errors import Conflict, NotReady, Unavailable
 from graph.ids import Ids
 from graph.vocabulary import JournalEntryKind, ReasonCode
 
@@ -61,6 +62,47 @@ def pair_journal(database: Database, journal: FileJournal, ids: Ids, clock: Cloc
         mark = journal.head()
     journal.digest_at(mark.sequence)
     database.write("merge_journal", journalId=journal.journal_id, sequence=mark.sequence, digest=mark.digest)
+
+
+def journal_findings(database: Database, journal: FileJournal) -> Iterator[Finding]:
+    """What is wrong between the graph and its journal (I11): one finding at most, under the journal's id."""
+    applied = applied_in(database)
+    if applied is None:
+        yield Finding(Invariant.JOURNAL_AT_HEAD, "no journal", "the graph was never paired with a journal")
+        return
+    try:
+        check_pairing(applied, journal)
+        left = journal.head().sequence - applied.position.sequence
+    except (NotReady, Unavailable) as error:
+        yield Finding(Invariant.JOURNAL_AT_HEAD, applied.journal_id, error.message)
+        return
+    if left:
+        yield Finding(Invariant.JOURNAL_AT_HEAD, applied.journal_id, f"{left} entries of the journal are not applied")
+
+
+def renew_journal(database: Database, journal: FileJournal, ids: Ids, clock: Clock) -> None:
+    """Begin a new journal for a graph whose own is lost for good: it starts with the tombstones that the graph has.
+
+    Dumps from before go with the lost journal and are refused from now on.
+
+    Raises:
+        Conflict: there is a file (`STATE_CONFLICT`): what can be put back or looked into is not written over.
+    """
+    if journal.exists():
+        raise Conflict("there is a journal: move it away before a new one is begun", code=ReasonCode.STATE_CONFLICT)
+    lost = applied_in(database)
+    if lost is None:
+        pair_journal(database, journal, ids, clock)
+        return
+    journal.create(ids.new(), clock.now(), _past(database))
+    head = journal.head()
+    database.write(
+        "mark_journal_renewed",
+        lostId=lost.journal_id,
+        journalId=journal.journal_id,
+        sequence=head.sequence,
+        digest=head.digest,
+    )
 
 
 def _past(database: Database) -> Iterator[dict[str, JsonValue]]:

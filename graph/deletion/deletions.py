@@ -27,7 +27,7 @@ from graph.deletion.model import DeletionInput, OutcomePage, Preview, RequestVie
 from graph.deletion.plan import plan_deletion
 from graph.deletion.receipt import OutcomeCount, build_receipt
 from graph.deletion.scope import Scope, may_request, not_theirs, resolve_scope, scope_key
-from graph.errors import Conflict, InvalidInput
+from graph.errors import Conflict, InvalidInput, NotFound
 from graph.ids import IdentityKeys, Ids
 from graph.paging import cursor_after, id_before
 from graph.policy.model import Policy
@@ -148,11 +148,14 @@ class Deletions:
     def settle_again(self, request_id: str, identities: Sequence[str]) -> int:
         """Settle records under a request that had settled them once, wherever its walk reaches now; answers how many.
 
-        Raises:
-            NotFound: there is no such request.
+        Nothing is settled where there is no such request: its filing was rolled back.
         """
-        again = Reach.of((), [(1, identities)])
-        return self.settler.settle(self._cause(self.ledger.load(request_id)), again, again)
+        try:
+            stored = self.ledger.load(request_id)
+        except NotFound:
+            return 0
+        again = Reach.of((), [(1, sorted(identities))])
+        return self.settler.settle(self._cause(stored), again, again)
 
     def conclude(self, request_id: str) -> None:
         """End the request if all is settled: read back what the outcomes say, judge, and issue the receipt.
@@ -324,6 +327,7 @@ class Deletions:
         return self.database.transact("verify", lambda statements: self._read_back(statements, stored, now))
 
     def _read_back(self, statements: Statements, stored: Stored, now: int) -> bool:
+        """Failures and their ledger entries in one transaction: the next reading back passes over what has failed."""
         owner_id = self.policy.store(GRAPH_STORE).owner_id
         rows = statements.run("mark_outcomes_verified", requestId=stored.request_id, ownerId=owner_id, at=now)
         entries = [
@@ -339,7 +343,6 @@ class Deletions:
             )
             for failed in rows[0].texts("failed")
         ]
-        # In the transaction of the failure: a process that ends in between would leave it without its entry for good.
         enter_exceptions(statements, entries)
         return bool(entries)
 

@@ -9,7 +9,7 @@ from typing import Final, cast
 from pydantic import JsonValue
 
 from graph.access import Caller
-from graph.clock import Clock, instant_from_text
+from graph.clock import SECOND, Clock, instant_from_text
 from graph.database.database import Database, Statements
 from graph.database.journal import FileJournal
 from graph.database.journaling import journaled
@@ -25,6 +25,7 @@ from graph.vocabulary import JournalEntryKind, ReasonCode, Role
 
 EXCEPTION_PAGE_MAX: Final = 10_000
 HOLDS_MAX: Final = 1_000
+DAY: Final = 86_400 * SECOND
 
 
 @dataclass(frozen=True)
@@ -41,10 +42,11 @@ class Holds:
         """Place a hold; from the return on no removal passes over it. All records are held, or none.
 
         Raises:
-            NotAuthorized: no privacy or legal owner declared such an exception, no authority is named
-                (`EXCEPTION_NOT_AUTHORIZED`), or the caller may not.
+            NotAuthorized: no privacy or legal owner declared such an exception, no authority is named, or
+                the policy reference leads nowhere (`EXCEPTION_NOT_AUTHORIZED`), or the caller may not.
             NotFound: one of the records is not there for this caller, or was deleted before.
-            InvalidInput: the review date is no instant, or lies in the past.
+            InvalidInput: the review date is no instant, lies in the past, or beyond the days of the exception type
+                (`LIMIT_EXCEEDED`).
             Conflict: the key was used for something else (`IDEMPOTENCY_KEY_REUSED`).
         """
         caller.demand(Role.PRIVACY)
@@ -167,6 +169,18 @@ class Holds:
         review_at, now = instant_from_text(hold.review_at), self.clock.now()
         if review_at <= now:
             raise InvalidInput("the review date of a hold lies ahead", code=ReasonCode.MALFORMED_INPUT)
+        days_max = self.policy.exception_type(hold.exception_type).review_days
+        if review_at > now + days_max * DAY:
+            raise InvalidInput(
+                "a hold of this type is reviewed sooner",
+                code=ReasonCode.LIMIT_EXCEEDED,
+                details={"limit": "reviewDays", "max": days_max},
+            )
+        if hold.policy_ref not in {self.policy.policy_id, f"exceptions/{hold.exception_type}"}:
+            raise NotAuthorized(
+                "the policy reference of a hold is the policy, or exceptions/ and the type",
+                code=ReasonCode.EXCEPTION_NOT_AUTHORIZED,
+            )
         return {
             # The same for the same key: a repeat after a lost answer places no second hold beside the first.
             "holdId": derived_id("hold", key),

@@ -65,11 +65,11 @@ class Restorer:
     deletions: Deletions
     clock: Clock
 
-    def catch_up(self, progress: Callable[[str], None] | None = None) -> Replayed:
+    def catch_up(self, sweep: Callable[[], object] | None = None) -> Replayed:
         """Go through every entry behind the graph's mark; may be repeated, interrupted, and run by two at once.
 
         Args:
-            progress: told what is done, in words.
+            sweep: goes through the stores before the mark moves on, so that a death in between leaves none unswept.
 
         Raises:
             Unavailable: the database does not answer; the next catch-up carries on.
@@ -81,11 +81,12 @@ class Restorer:
         start = self._mark().sequence
         while (gap := self._gap()) is not None:
             entries = gap.last.sequence - start
-            if progress:
-                progress(f"The database is behind its journal: going through it up to entry {gap.last.sequence:,}.")
             self._bring_back(gap)
+            self._absent(gap)
             stuck |= self._carry_on(gap)
             removed += self._removals(gap)
+            if sweep is not None:
+                sweep()
             mark_applied(self.database, self.journal, gap.last)
         return Replayed(entries, removed, tuple(sorted(stuck)))
 
@@ -121,6 +122,23 @@ class Restorer:
             hold_id, tenant_id, released_by = released
             release_hold(self.database.write, hold_id, tenant_id, entry.at, released_by)
 
+    def _absent(self, gap: _Gap) -> None:
+        """Give what the graph never had its tombstone and outcome, before the requests go on and end."""
+        for entry in self._removed_in(gap):
+            request_id = entry.body.get("requestId")
+            for rows in chunks(list(_tombstones(entry, gap.kept)), REPLAY_ROWS):
+                created = self.database.write("create_tombstones_absent", rows=rows)[0].texts("created")
+                if created and isinstance(request_id, str):
+                    self.deletions.settle_again(request_id, created)
+
+    def _removed_in(self, gap: _Gap) -> Iterator[Entry]:
+        """The removals behind the mark."""
+        for entry in self.journal.after(self._mark().sequence):
+            if entry.position.sequence > gap.last.sequence:
+                return
+            if entry.kind is JournalEntryKind.CONTENT_REMOVED:
+                yield entry
+
     def _carry_on(self, gap: _Gap) -> set[str]:
         """Advance the requests that the entries tell of: the same engine finds and settles what came of their subjects."""
         stuck: set[str] = set()
@@ -140,14 +158,11 @@ class Restorer:
     def _removals(self, gap: _Gap) -> int:
         """Make sure of each removal itself, whatever became of its request."""
         kept, removed = gap.kept, 0
-        for entry in self.journal.after(self._mark().sequence):
-            if entry.position.sequence > gap.last.sequence:
-                break
-            if entry.kind is JournalEntryKind.CONTENT_REMOVED:
-                for rows in chunks(sorted(_tombstones(entry, kept), key=_identity_of), REPLAY_ROWS):
-                    removed += self.database.write("merge_tombstones_journaled", rows=rows)[0].number("removed")
-                for identities in chunks(sorted(_gone(entry, "invalidate", kept)), REPLAY_ROWS):
-                    removed += self._invalidate(str(entry.body["requestId"]), identities)
+        for entry in self._removed_in(gap):
+            for rows in chunks(sorted(_tombstones(entry, kept), key=_identity_of), REPLAY_ROWS):
+                removed += self.database.write("merge_tombstones_journaled", rows=rows)[0].number("removed")
+            for identities in chunks(sorted(_gone(entry, "invalidate", kept)), REPLAY_ROWS):
+                removed += self._invalidate(str(entry.body["requestId"]), identities)
         return removed
 
     def _invalidate(self, request_id: str, identities: Sequence[str]) -> int:

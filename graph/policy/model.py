@@ -298,7 +298,7 @@ class Policy:
         """Tenants whose records every tenant may derive from (AMB-48)."""
         return frozenset(self.header.shared_source_scopes)
 
-    @property
+    @cached_property
     def purposes(self) -> frozenset[str]:
         """Every use that data may be put to."""
         return frozenset(self.header.purposes)

@@ -14,6 +14,7 @@ from graph.vocabulary import EdgeType
 T = TypeVar("T")
 
 FENCE_ROWS: Final = 5_000
+WALK_ROWS: Final = 50_000
 FENCE_ROUNDS_MAX: Final = 50
 WRITERS: Final = 2
 
@@ -44,7 +45,6 @@ def fence_closure(
         What is fenced, and whether the fixpoint was reached; it is not where writers outran `FENCE_ROUNDS_MAX` rounds, and
         the same call then carries on.
     """
-    fence(database, request_id, roots)
     for number in range(FENCE_ROUNDS_MAX):
         found, tip = _walk(database, roots, edge_types)
         if not tip:
@@ -77,8 +77,10 @@ def _fence_beyond(database: Database, request_id: str, tip: Sequence[str], edge_
 
 
 def _walk(database: Database, roots: Sequence[str], edge_types: Collection[EdgeType]) -> tuple[Reach, list[str]]:
-    """What is reached, and those below the roots on which a registration could still hang something."""
-    rows = database.read("expand_affected", literals={"edgeTypes": edge_types}, identities=sorted(set(roots)))
+    """What is reached, and the part of it on which a registration could still hang something."""
+    rows = database.read(
+        "expand_affected", literals={"edgeTypes": edge_types}, identities=sorted(set(roots)), pieceRows=WALK_ROWS
+    )
     levels = [(row.number("depth"), row.texts("identities")) for row in rows]
     tip = [identity for row in rows if row.truth("isOpen") for identity in row.texts("identities")]
     return Reach.of(roots, levels), tip

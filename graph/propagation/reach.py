@@ -5,6 +5,8 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from heapq import merge
+from itertools import repeat
 
 
 class Reach(Mapping[str, int]):
@@ -26,14 +28,15 @@ class Reach(Mapping[str, int]):
             levels: (depth, identities), each identity in one of them.
         """
         subject = set(roots)
-        identities = list(subject)
-        depths = array("I", bytes(4 * len(identities)))
-        for depth, level in levels:
-            fresh = level if subject.isdisjoint(level) else [one for one in level if one not in subject]
-            identities.extend(fresh)
-            depths.extend([depth] * len(fresh))
-        order = sorted(range(len(identities)), key=identities.__getitem__)
-        return cls([identities[index] for index in order], array("I", (depths[index] for index in order)))
+        columns = [zip(sorted(subject), repeat(0))]
+        columns += [zip(sorted(one for one in level if one not in subject), repeat(depth)) for depth, level in levels]
+        identities: list[str] = []
+        depths = array("I")
+        # Merging holds one pair at a time; sorting all pairs would hold a million.
+        for identity, depth in merge(*columns):
+            identities.append(identity)
+            depths.append(depth)
+        return cls(identities, depths)
 
     def pieces(self, size: int) -> Iterator[Reach]:
         """Consecutive pieces of at most `size` identities."""

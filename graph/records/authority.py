@@ -12,12 +12,11 @@ from typing import Final
 from pydantic import JsonValue
 
 from graph.access import Caller
-from graph.envelope import RecordInput
+from graph.envelope import WORKED_OUT, RecordInput
 from graph.errors import NotAuthorized
 from graph.records.model import Draft, Known
-from graph.vocabulary import DerivationType, OperationType, ReasonCode, ReviewState, Role, Trust
+from graph.vocabulary import OperationType, ReasonCode, ReviewState, Role, Trust
 
-WORKED_OUT: Final = frozenset({DerivationType.COMPUTED.value, DerivationType.MODEL_DERIVED.value})
 _RANK_OF: Final[Mapping[str, int]] = {
     Trust.UNTRUSTED_TEXT: 0,
     Trust.UNREVIEWED_DERIVED: 0,

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Final
+from typing import Final, cast
 from urllib.parse import quote
 
 from pydantic import JsonValue
+from pydantic_core import to_json
 
 from graph.access import Caller
 from graph.clock import instant_to_text
@@ -50,6 +51,8 @@ class Drafter:
         self._keys = keys
         self._ids = ids
         self._now = now
+        self._now_text = instant_to_text(now)
+        self._lookups: dict[tuple[str, str], str] = {}
 
     def draft(self, index: int, record: RecordInput, *, repeat_key: str | None = None) -> Draft:
         """The stored form of one record.
@@ -69,18 +72,21 @@ class Drafter:
         instants = instants_of(stated)
         self._tenant_checked(stated)
         authority_checked(record, stated, self._caller)
-        faults = tuple(admission_faults(record, self._policy))
+        faults = tuple(admission_faults(record, stated, self._policy))
         identity = self._identity(record, repeat_key)
         links, older = self._links(record), self._older(record)
         if faults and older is not None:
             # In quarantine it succeeds nothing, but it may hold what the older version held: a deletion must reach it.
             links = tuple(dict.fromkeys([*links, Link(older, EdgeType.PROJECTED_FROM)]))
+        stores, operation = self._stores(record), self._operation(record, stated)
         envelope = self._envelope(record, stated, faults)
         envelope["recordId"] = identity
-        envelope["fingerprint"] = self._keys.fingerprint(self._caller.tenant_id, _canonical(record, identity, links))
+        canonical = _canonical(record, stated, identity, links, content)
+        envelope["fingerprint"] = self._keys.fingerprint(self._caller.tenant_id, canonical)
         return Draft(
             index=index,
             identity=identity,
+            may_repeat=record.name is not None or repeat_key is not None,
             record_class=str(envelope["class"]),
             kind=str(envelope["kind"]),
             state=RecordState.QUARANTINED if faults else RecordState.ACTIVE,
@@ -91,8 +97,8 @@ class Drafter:
             envelope=envelope,
             links=links,
             supersedes=None if faults else older,
-            stores=self._stores(record),
-            operation=self._operation(record, stated),
+            stores=stores,
+            operation=operation,
             faults=faults,
         )
 
@@ -121,7 +127,7 @@ class Drafter:
             envelope["tenantId"] = self._caller.tenant_id
         if record.name is not None:
             envelope |= {"name": record.name, "scope": record.scope}
-        envelope["recordedAt"] = instant_to_text(self._now)
+        envelope["recordedAt"] = self._now_text
         envelope["version"] = 1
         envelope["contextEligible"] = []
         envelope["memoryDecision"] = []
@@ -148,8 +154,15 @@ class Drafter:
         for key, field in _KEYED_FIELDS:
             value = envelope.get(field)
             if isinstance(value, str) and not is_unstated(value):
-                properties[key] = self._keys.lookup(self._caller.tenant_id, field, name_checked(value))
+                properties[key] = self._lookup(field, name_checked(value))
         return properties
+
+    def _lookup(self, field: str, value: str) -> str:
+        """A keyed hash of the caller's tenant, worked out once in a call."""
+        held = self._lookups.get((field, value))
+        if held is None:
+            held = self._lookups[field, value] = self._keys.lookup(self._caller.tenant_id, field, value)
+        return held
 
     def _links(self, record: RecordInput) -> tuple[Link, ...]:
         if len(record.sources) > SOURCES_MAX:
@@ -197,7 +210,7 @@ class Drafter:
         kind = _OPERATION_OF.get(str(stated.get("derivationType")), OperationType.IMPORT)
         tenant_id = self._caller.tenant_id
         return {
-            "operationId": derived_id(tenant_id, self._keys.lookup(tenant_id, "operationId", name_checked(given)))
+            "operationId": derived_id(tenant_id, self._lookup("operationId", name_checked(given)))
             if given
             else self._ids.new(),
             "type": record.operation.type if record.operation else kind,
@@ -205,7 +218,7 @@ class Drafter:
             "producerVersion": stated.get("producerVersion"),
             "method": stated.get("inferenceMethod"),
             "at": self._now,
-            "actorKey": self._keys.lookup(tenant_id, "principalId", self._caller.principal_id),
+            "actorKey": self._lookup("principalId", self._caller.principal_id),
         }
 
 
@@ -247,7 +260,7 @@ def completed(draft: Draft, known: Mapping[str, Known]) -> dict[str, object]:
         "identity": draft.identity,
         "observedAt": _earliest(draft.properties["observedAt"], *(source.observed_at for source in sources)),
         "expiresAt": _earliest(draft.properties["expiresAt"], *(source.expires_at for source in sources)),
-        "envelope": json.dumps(envelope, separators=(",", ":"), sort_keys=True),
+        "envelope": to_json(envelope).decode(),
     }
     return {
         "index": draft.index,
@@ -258,9 +271,14 @@ def completed(draft: Draft, known: Mapping[str, Known]) -> dict[str, object]:
             for link in draft.links
         ],
         "supersedes": [draft.supersedes] if draft.supersedes else [],
-        "stores": [dict(store) for store in draft.stores],
-        "operation": dict(draft.operation),
+        "stores": draft.stores,
+        "operation": draft.operation,
     }
+
+
+def properties_in(row: Mapping[str, object]) -> Mapping[str, object]:
+    """The properties of the record that a row creates."""
+    return cast("Mapping[str, object]", row["properties"])
 
 
 def _earliest(*instants: object) -> int | None:
@@ -271,14 +289,23 @@ def _list(value: list[str] | str | None) -> list[str]:
     return sorted(set(value)) if isinstance(value, list) else []
 
 
-def _canonical(record: RecordInput, identity: str, links: tuple[Link, ...]) -> bytes:
-    """What a repeat has to have in common: names by what they mean, not by their spelling; sources in any order."""
-    stated: dict[str, object] = {
-        **record.model_dump(mode="json", by_alias=True, exclude={"name", "scope", "sources"}),
+def _canonical(
+    record: RecordInput, stated: Mapping[str, JsonValue], identity: str, links: tuple[Link, ...], content: str | None
+) -> bytes:
+    """What a repeat has to have in common: names by what they mean, not by their spelling; sources in any order.
+
+    The fields of `stated` and of the models come in the order of their declaration, so equal inputs give equal bytes.
+    """
+    is_nested = isinstance(record.content, dict | list)
+    common = {
+        "stated": stated,
         "identity": identity if record.name is not None else None,
-        "sources": sorted([link.identity, link.edge.value] for link in links),
+        "sources": sorted((link.identity, link.edge.value) for link in links),
+        "stores": record.stores,
+        "operation": record.operation,
+        "content": json.dumps(record.content, sort_keys=True) if is_nested else content,
     }
-    return json.dumps(stated, sort_keys=True).encode()
+    return to_json(common)
 
 
 def _content(record: RecordInput) -> str | None:

@@ -3,12 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from graph.database.database import Database
+from graph.database.rows import Row
 from graph.records.model import Known, known_from_row
 
 
 def known_among(database: Database, identities: Iterable[str]) -> dict[str, Known]:
     """The records and tombstones among `identities`, by identity; what is not there is left out."""
-    rows = database.read("list_identities", identities=sorted(set(identities)))
-    return {known.identity: known for known in map(known_from_row, rows[0].rows("known"))}
+    return {identity: known_as_told(row) for identity, row in rows_among(database, identities).items()}
+
+
+def known_as_told(row: Row) -> Known:
+    """What a row of `rows_among` says."""
+    return replace(known_from_row(row), succeeded=row.truth("succeeded"))
+
+
+def rows_among(database: Database, identities: Iterable[str]) -> dict[str, Row]:
+    """The same as the graph tells it."""
+    rows = database.read("list_identities", identities=sorted(set(identities)))[0].rows("known")
+    return {row.text("identity"): row for row in rows}

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 from typing import cast
 
 from pydantic import JsonValue
@@ -45,10 +46,14 @@ class Link:
 
 @dataclass(frozen=True)
 class Draft:
-    """A record that passed admission and waits for the graph: what will be stored, and what it hangs on."""
+    """A record that passed admission and waits for the graph: what will be stored, and what it hangs on.
+
+    `may_repeat` says whether its identity comes from a name or a key, so that the record may be there already.
+    """
 
     index: int
     identity: str
+    may_repeat: bool
     record_class: str
     kind: str
     state: str
@@ -60,16 +65,26 @@ class Draft:
     operation: Mapping[str, object]
     faults: tuple[Fault, ...]
 
-    @property
+    @cached_property
     def touches(self) -> frozenset[str]:
         """Every existing identity that the record hangs on."""
         older = {self.supersedes} if self.supersedes else set[str]()
         return frozenset({link.identity for link in self.links} | older)
 
+    @cached_property
+    def claims(self) -> frozenset[str]:
+        """What no two records of one transaction may share: identity, version succeeded, places of copies."""
+        places = {f"{store['storeId']} {store['locator']}" for store in self.stores}
+        return frozenset({self.identity, self.supersedes or self.identity} | places)
+
 
 @dataclass(frozen=True)
 class Known:
-    """What the graph knows of one identity. `deleted_by` are the tenants whose requests account for a tombstone."""
+    """What the graph knows of one identity. `deleted_by` are the tenants whose requests account for a tombstone.
+
+    `succeeded` says that a later version of it is there; `judged_whole` that its envelope was found whole and holds only
+    what decisions about derivatives read.
+    """
 
     identity: str
     is_tombstone: bool
@@ -78,12 +93,14 @@ class Known:
     record_class: str = ""
     kind: str = ""
     state: str = ""
+    succeeded: bool = True
     purposes: frozenset[str] = frozenset()
     permissions: frozenset[str] = frozenset()
     observed_at: int | None = None
     expires_at: int | None = None
     envelope: Mapping[str, JsonValue] = field(default_factory=dict[str, JsonValue])
     deleted_by: frozenset[str] = frozenset()
+    judged_whole: bool = False
 
     def is_known_to(self, caller: Caller) -> bool:
         """Whether a caller may learn that this identity is, or was, there: by tenant, and while it lives by audience."""

@@ -1,14 +1,16 @@
 """Registering records: the only way an edge of a new record comes to be (the fence, design 3.1).
 
-Two round trips: what the graph knows of the identities involved (immutable parts decide tenant, kinds and audience),
-then one statement that write-locks what the records hang on, reads the mutable parts again under the locks, and creates.
-A deletion fences by writing to the same nodes, so one of the two comes first and no derivative escapes.
+At most two round trips: what the graph knows of the identities involved (immutable parts decide tenant, kinds and
+audience), where it is not remembered; then one statement that write-locks what the records hang on, reads the mutable
+parts again under the locks, compares what was remembered, and creates. A deletion fences by writing to the same nodes, so
+one of the two comes first and no derivative escapes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 from graph.access import Caller
@@ -18,14 +20,25 @@ from graph.envelope import RecordInput
 from graph.errors import Blocked, Conflict, Oversized, Refused
 from graph.ids import IdentityKeys, Ids
 from graph.policy.model import Policy
-from graph.records.draft import Drafter, completed
-from graph.records.lookup import known_among
+from graph.records.commit import Committer, Registration
+from graph.records.draft import Drafter, completed, properties_in
+from graph.records.facts import Fact, FactMemory, properties_of
+from graph.records.lookup import known_as_told, rows_among
 from graph.records.model import Draft, Known, RegisterResult, RegisterStatus
 from graph.records.rules import cycle_among, links_checked, places_checked
 from graph.vocabulary import ReasonCode, RecordState, Role
 
 BATCH_ROWS_MAX: Final = 1_000
 _RACES_MAX: Final = 5
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """What drafts are judged by: the identities that are known, those that are only remembered, and the places taken."""
+
+    known: Mapping[str, Known]
+    facts: Mapping[str, Fact]
+    taken: frozenset[tuple[str, str]]
 
 
 @dataclass(frozen=True)
@@ -76,27 +89,65 @@ class Registrar:
             self._register_wave(wave, caller, verdicts)
         return [verdicts[index] for index in range(len(records))]
 
+    @cached_property
+    def _facts(self) -> FactMemory:
+        return FactMemory()
+
+    @cached_property
+    def _committer(self) -> Committer:
+        return Committer(self.database)
+
     def _register_wave(self, wave: Sequence[Draft], caller: Caller, verdicts: dict[int, RegisterResult]) -> None:
         left = list(wave)
-        for _ in range(_RACES_MAX):
-            known, taken = self._known(left), self._taken(left)
-            ready = [draft for draft in left if self._is_ready(draft, known, taken, caller, verdicts)]
-            if not ready:
-                return
-            created = self._create(ready, known)
-            for draft in ready:
-                if draft.index in created:
-                    verdicts[draft.index] = _created(draft)
-            left = [draft for draft in ready if draft.index not in created]
+        for attempt in range(_RACES_MAX + 1):
+            seen = self._remembered(left) if attempt == 0 else self._seen(left)
+            ready: list[Draft] = []
+            for draft in left:
+                verdict = self._judged(draft, seen, caller)
+                if verdict is None:
+                    ready.append(draft)
+                elif seen.facts.keys().isdisjoint(draft.touches):
+                    verdicts[draft.index] = verdict
+            if ready:
+                verdicts.update(self._created(ready, seen))
+            left = [draft for draft in left if draft.index not in verdicts]
             if not left:
                 return
         for draft in left:
             error = Conflict("what it hangs on keeps changing; try again", code=ReasonCode.STATE_CONFLICT)
             verdicts[draft.index] = _refused(draft.identity, error)
 
-    def _known(self, drafts: Iterable[Draft]) -> dict[str, Known]:
-        wanted = {draft.identity for draft in drafts}.union(*(draft.touches for draft in drafts))
-        return known_among(self.database, wanted)
+    def _remembered(self, drafts: Sequence[Draft]) -> _Seen:
+        """What is remembered of what the drafts hang on, and what the graph says of the rest.
+
+        A single record whose sources are all remembered is tried at once: the graph refuses what is there already.
+        """
+        touched = frozenset[str]().union(*(draft.touches for draft in drafts))
+        facts = self._facts.among(touched)
+        wanted = set(touched.difference(facts))
+        if len(drafts) == 1 and not wanted:
+            return _Seen({identity: fact.known for identity, fact in facts.items()}, facts, frozenset())
+        wanted.update(draft.identity for draft in drafts if draft.may_repeat)
+        known = self._known(wanted, touched) if wanted else {}
+        # What was read just now is whole and goes before what is remembered.
+        return _Seen({identity: fact.known for identity, fact in facts.items()} | known, facts, self._taken(drafts))
+
+    def _seen(self, drafts: Sequence[Draft]) -> _Seen:
+        """What the graph says now, and nothing that is remembered."""
+        touched = frozenset[str]().union(*(draft.touches for draft in drafts))
+        return _Seen(self._known(touched.union(draft.identity for draft in drafts), touched), {}, self._taken(drafts))
+
+    def _known(self, wanted: Iterable[str], touched: frozenset[str]) -> dict[str, Known]:
+        """What the graph knows of the identities; those that records hang on are remembered."""
+        rows = rows_among(self.database, wanted)
+        known = {identity: known_as_told(row) for identity, row in rows.items()}
+        self._facts.forget(touched.intersection(wanted))
+        self._facts.remember(
+            properties_of(rows[identity])
+            for identity, item in known.items()
+            if identity in touched and not item.is_tombstone and not item.fenced
+        )
+        return known
 
     def _taken(self, drafts: Iterable[Draft]) -> frozenset[tuple[str, str]]:
         """The places in stores, among those that the drafts name, that a record names already."""
@@ -106,36 +157,39 @@ class Registrar:
         rows = self.database.read("list_locators_taken", places=places)[0].rows("taken")
         return frozenset((row.text("storeId"), row.text("locator")) for row in rows)
 
-    def _is_ready(
-        self,
-        draft: Draft,
-        known: Mapping[str, Known],
-        taken: frozenset[tuple[str, str]],
-        caller: Caller,
-        verdicts: dict[int, RegisterResult],
-    ) -> bool:
+    def _judged(self, draft: Draft, seen: _Seen, caller: Caller) -> RegisterResult | None:
+        """The verdict on a draft by what is seen; none where it may be created."""
         try:
-            if (existing := known.get(draft.identity)) is not None:
-                verdicts[draft.index] = _repeated(draft, existing)
-                return False
-            links_checked(draft, known, self.policy, caller)
-            places_checked(draft, taken)
+            if (existing := seen.known.get(draft.identity)) is not None:
+                return _repeated(draft, existing)
+            links_checked(draft, seen.known, self.policy, caller)
+            places_checked(draft, seen.taken)
         except Refused as error:
-            verdicts[draft.index] = _refused(draft.identity, error)
-            return False
-        return True
+            return _refused(draft.identity, error)
+        return None
 
-    def _create(self, drafts: Sequence[Draft], known: Mapping[str, Known]) -> frozenset[int]:
-        locks = sorted(frozenset[str]().union(*(draft.touches for draft in drafts)))
-        rows = [completed(draft, known) for draft in drafts]
+    def _created(self, drafts: Sequence[Draft], seen: _Seen) -> dict[int, RegisterResult]:
+        """Create what is free under the locks; the verdicts on what was."""
+        touched = frozenset[str]().union(*(draft.touches for draft in drafts))
+        rows = [completed(draft, seen.known) for draft in drafts]
+        registration = Registration(
+            rows=rows,
+            locks=touched,
+            facts=[fact.compared for identity, fact in seen.facts.items() if identity in touched],
+            claims=frozenset[str]().union(*(draft.claims for draft in drafts)),
+        )
         try:
-            return frozenset(self.database.write("create_records", locks=locks, rows=rows)[0].numbers("created"))
+            created = self._committer.create(registration)
         except ConstraintViolated:
             # Somebody else created one of these identities in this moment: look again, and judge each by itself.
-            return frozenset()
+            return {}
+        made = [(draft, row) for draft, row in zip(drafts, rows, strict=True) if draft.index in created]
+        self._facts.forget(draft.supersedes for draft, _ in made if draft.supersedes is not None)
+        self._facts.remember(properties_in(row) for draft, row in made if draft.state == RecordState.ACTIVE)
+        return {draft.index: _made(draft) for draft, _ in made}
 
 
-def _created(draft: Draft) -> RegisterResult:
+def _made(draft: Draft) -> RegisterResult:
     if draft.state == RecordState.QUARANTINED:
         return RegisterResult(
             RegisterStatus.QUARANTINED, draft.identity, draft.faults[0].code, _quarantine_details(draft)
@@ -196,14 +250,13 @@ def _ready_among(waiting: Sequence[Draft]) -> tuple[list[Draft], list[Draft]]:
     later: list[Draft] = []
     taken: set[str] = set()
     for draft in waiting:
-        places = {f"{store['storeId']} {store['locator']}" for store in draft.stores}
-        claims = {draft.identity, draft.supersedes or draft.identity} | places
-        if (draft.touches - {draft.identity}) & unborn or claims & taken:
+        is_free = taken.isdisjoint(draft.claims) and unborn.isdisjoint(draft.touches - {draft.identity})
+        if is_free:
+            wave.append(draft)
+            taken |= draft.claims
+        else:
             later.append(draft)
             taken.add(draft.identity)
-        else:
-            wave.append(draft)
-            taken |= claims
     return wave, later
 
 

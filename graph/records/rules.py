@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping
 from typing import Final, cast
 
 from pydantic import JsonValue
@@ -10,7 +10,9 @@ from pydantic import JsonValue
 from graph.access import Caller
 from graph.clock import instant_from_text
 from graph.envelope import (
+    CLOSED_FIELDS,
     INSTANT_FIELDS,
+    WORKED_OUT,
     Fault,
     RecordInput,
     blank_faults,
@@ -19,9 +21,9 @@ from graph.envelope import (
     tool_faults,
 )
 from graph.errors import Blocked, Conflict, InvalidInput, NotAuthorized, NotFound, Refused
-from graph.ids import name_checked
+from graph.ids import is_plain, name_checked
 from graph.policy.model import Policy
-from graph.records.authority import WORKED_OUT, trust_checked
+from graph.records.authority import trust_checked
 from graph.records.model import Draft, Known
 from graph.records.stored import lacking_fields
 from graph.vocabulary import (
@@ -32,8 +34,6 @@ from graph.vocabulary import (
     ReasonCode,
     RecordClass,
     RecordState,
-    ReviewState,
-    Trust,
 )
 
 QUARANTINE_KIND: Final = "quarantined_object"
@@ -42,6 +42,7 @@ INSTANT_MIN: Final = -30_610_224_000_000_000
 INSTANT_MAX: Final = 253_402_300_799_999_999
 # Derivation by observing or capturing; every other derivation edge says that something was worked out.
 _OBSERVING_EDGES: Final = frozenset({EdgeType.OBSERVED_FROM, EdgeType.BACKED_UP_FROM, EdgeType.EXPORTED_FROM})
+_FIRST_HAND: Final = frozenset({DerivationType.OBSERVED.value, DerivationType.ASSERTED.value})
 # From the class of a source to the class of what is made of it: what no conversion contract can permit (MOV-01). State is
 # written on commands, never out of what a model saw or a run noted down; and only an artifact is proposed as memory.
 BARRED_MOVEMENTS: Final = frozenset(
@@ -56,9 +57,14 @@ BARRED_MOVEMENTS: Final = frozenset(
 )
 
 
-def admission_faults(record: RecordInput, policy: Policy) -> list[Fault]:
-    """Every demand of its class that a record does not meet; any fault means quarantine (CLS-08, ENV-05)."""
-    stated = record.stated()
+def admission_faults(record: RecordInput, stated: Mapping[str, JsonValue], policy: Policy) -> list[Fault]:
+    """Every demand of its class that a record does not meet; any fault means quarantine (CLS-08, ENV-05).
+
+    Args:
+        record: what the producer states.
+        stated: its envelope fields; see `RecordInput.stated`.
+        policy: what each class demands.
+    """
     try:
         record_class = RecordClass(str(stated.get("class", "")))
     except ValueError:
@@ -88,12 +94,12 @@ def _lacks(stated: Mapping[str, JsonValue], *fields: str) -> bool:
 
 
 def _unknown_values(stated: Mapping[str, JsonValue], policy: Policy) -> list[Fault]:
-    enums = (
-        ("derivationType", frozenset(DerivationType), ReasonCode.ENVELOPE_INCOMPLETE),
-        ("trust", frozenset(Trust), ReasonCode.MISSING_TRUST_LABEL),
-        ("reviewState", frozenset(ReviewState), ReasonCode.ENVELOPE_INCOMPLETE),
-        ("ownerId", frozenset(policy.owners), ReasonCode.MISSING_OWNER),
-        ("retentionClass", frozenset(policy.retention_classes), ReasonCode.ENVELOPE_INCOMPLETE),
+    enums: tuple[tuple[str, Container[object], ReasonCode], ...] = (
+        ("derivationType", CLOSED_FIELDS["derivationType"], ReasonCode.ENVELOPE_INCOMPLETE),
+        ("trust", CLOSED_FIELDS["trust"], ReasonCode.MISSING_TRUST_LABEL),
+        ("reviewState", CLOSED_FIELDS["reviewState"], ReasonCode.ENVELOPE_INCOMPLETE),
+        ("ownerId", policy.owners, ReasonCode.MISSING_OWNER),
+        ("retentionClass", policy.retention_classes, ReasonCode.ENVELOPE_INCOMPLETE),
     )
     faults = [Fault(code, field) for field, allowed, code in enums if not _is_one_of(stated.get(field), allowed)]
     purposes = stated.get("purpose")
@@ -103,8 +109,8 @@ def _unknown_values(stated: Mapping[str, JsonValue], policy: Policy) -> list[Fau
     return faults
 
 
-def _is_one_of(value: JsonValue, allowed: frozenset[str]) -> bool:
-    return is_unstated(value) or value in allowed
+def _is_one_of(value: JsonValue, allowed: Container[object]) -> bool:
+    return (isinstance(value, str) and value in allowed) or is_unstated(value)
 
 
 def _missing_sources(record: RecordInput, stated: Mapping[str, JsonValue], policy: Policy) -> list[Fault]:
@@ -122,6 +128,10 @@ def texts_checked(stated: Mapping[str, JsonValue]) -> None:
     Raises:
         InvalidInput: NUL or a lone surrogate (`NAME_NOT_ENCODABLE`), with the field.
     """
+    texts = "".join(value for value in stated.values() if isinstance(value, str))
+    lists = [value for value in stated.values() if isinstance(value, list)]
+    if is_plain(texts) and all(is_plain(str(item)) for value in lists for item in value):
+        return
     for field, value in stated.items():
         for text in value if isinstance(value, list) else [value]:
             if isinstance(text, str) and text:
@@ -140,7 +150,7 @@ def instants_of(stated: Mapping[str, JsonValue]) -> dict[str, int | None]:
     instants: dict[str, int | None] = {}
     for field in INSTANT_FIELDS:
         value = stated.get(field)
-        instants[field] = None if is_unstated(value) else _instant(field, str(value))
+        instants[field] = None if value is None or is_unstated(value) else _instant(field, str(value))
     return instants
 
 
@@ -215,7 +225,7 @@ def _source_of(known: Mapping[str, Known], identity: str, caller: Caller) -> Kno
         raise Conflict("a source is in quarantine", code=ReasonCode.QUARANTINED_RECORD, details=details)
     if source.state not in {RecordState.ACTIVE, RecordState.SUPERSEDED}:
         raise Conflict("a source is not eligible", code=ReasonCode.SOURCE_NOT_ELIGIBLE, details=details)
-    if lacking := lacking_fields(source):
+    if not source.judged_whole and (lacking := lacking_fields(source)):
         details |= {"field": lacking[0]}
         raise Conflict("a source's envelope is not whole", code=ReasonCode.SOURCE_NOT_ELIGIBLE, details=details)
     return source
@@ -254,8 +264,11 @@ def _derivation_checked(draft: Draft, edge: EdgeType, source: Known) -> None:
             code=ReasonCode.CLASS_MOVEMENT_FORBIDDEN,
             details=details,
         )
-    observing = draft.envelope.get("derivationType") in {DerivationType.OBSERVED, DerivationType.ASSERTED}
-    if observing and edge in DERIVATION_EDGES and edge not in _OBSERVING_EDGES:
+    if (
+        draft.envelope.get("derivationType") in _FIRST_HAND
+        and edge in DERIVATION_EDGES
+        and edge not in _OBSERVING_EDGES
+    ):
         raise InvalidInput(
             "what was worked out is not an observation", code=ReasonCode.OBSERVED_FROM_INFERENCE, details=details
         )
@@ -280,7 +293,8 @@ def _supersession_checked(draft: Draft, older: Known, policy: Policy) -> None:
     if older.state == RecordState.QUARANTINED:
         # The whole record takes the place of the one that was not: there is no kind or trust to carry on.
         return
-    if older.state != RecordState.ACTIVE:
+    # A version whose successor was deleted may get another one.
+    if older.state != RecordState.ACTIVE and older.succeeded:
         raise Conflict("that version has a successor", code=ReasonCode.SUPERSESSION_FORK, details=details)
     if not policy.edge(EdgeType.SUPERSEDES).allows(draft.kind, older.kind):
         raise InvalidInput(

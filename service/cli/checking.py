@@ -1,7 +1,8 @@
-"""How a check of the graph is shown."""
+"""How a check of the graph, and what it mended, is shown."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import RenderableType
@@ -12,12 +13,18 @@ from service.cli.tables import cell, grid
 
 if TYPE_CHECKING:
     from graph.database.checker import CheckReport
+    from graph.database.repairs import Repair
 
 
-def report_document(report: CheckReport) -> dict[str, object]:
-    """A check for a machine."""
+def report_document(report: CheckReport, repairs: Sequence[Repair] = ()) -> dict[str, object]:
+    """A check for a machine: `counts` has every finding, `unlisted` those that `findings` leaves out."""
     findings = [{**document_of(finding), "nextStep": finding.next_step} for finding in report.findings]
-    return {**document_of(report), "findings": findings, "clean": report.clean}
+    return {
+        **document_of(report),
+        "findings": findings,
+        "repairs": [document_of(one) for one in repairs],
+        "clean": report.clean,
+    }
 
 
 def report_lines(report: CheckReport) -> list[RenderableType]:
@@ -29,7 +36,20 @@ def report_lines(report: CheckReport) -> list[RenderableType]:
     for finding in report.findings:
         shown = (finding.invariant.value, finding.identity, finding.message, finding.next_step)
         table.add_row(*(cell(value) for value in shown))
+    more = [
+        Text(f"{number:,} more findings of {invariant} are not listed.", style="red")
+        for invariant, number in report.unlisted.items()
+    ]
     total = sum(report.counts.values())
-    unlisted = total - len(report.findings)
-    more = f", of which {unlisted:,} are not listed" if unlisted > 0 else ""
-    return [table, Text(f"{total:,} findings{more} ({looked_at}).", style="bold red")]
+    return [table, *more, Text(f"{total:,} findings ({looked_at}).", style="bold red")]
+
+
+def repair_lines(repairs: Sequence[Repair]) -> list[RenderableType]:
+    """What was mended, for a person: how often, and what."""
+    lines: list[RenderableType] = []
+    for one in repairs:
+        lines.append(Text(f"Mended: {one.count:,} {one.what}.", style="green"))
+        lines.extend(Text(f"  {identity}") for identity in one.identities)
+        if more := one.count - len(one.identities):
+            lines.append(Text(f"  and {more:,} more"))
+    return lines

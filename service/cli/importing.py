@@ -56,7 +56,7 @@ def import_ndjson(screen: Screen, application: Application, caller: Caller, file
 def import_prov_json(
     screen: Screen, application: Application, caller: Caller, file: Path, scope: str, observed_at: str | None
 ) -> bool:
-    """Import one PROV-JSON document and tell what became of it; returns whether nothing was refused.
+    """Import one PROV-JSON document and tell what became of it; returns whether nothing was refused or out of order.
 
     Raises:
         InvalidInput: the file holds no such document; nothing was written.
@@ -69,20 +69,20 @@ def import_prov_json(
     with screen.counting("Importing"):
         report = import_prov_document(document, application.registrar, caller, scope=scope, defaults=envelope)
     screen.answer(report.as_json(), *prov_lines(report))
-    return not report.refused
+    return not report.refused and not report.late
 
 
 def prov_envelope(policy: Policy, caller: Caller, observed_at: str) -> ProvEnvelope:
     """What is stated of every record of a document, which says nothing of owners, audiences and purposes itself."""
     return ProvEnvelope(
         owner_id=policy.kind("prov_entity").owner_id,
-        source_id="prov-json",
         observed_at=observed_at,
-        permissions=(f"role:{Role.REVIEWER}", f"role:{Role.PRODUCER}", f"role:{Role.AUDITOR}"),
+        # Whoever files deletions has to see what they reach.
+        permissions=tuple(f"role:{role}" for role in (Role.REVIEWER, Role.PRODUCER, Role.AUDITOR, Role.PRIVACY)),
         purpose=(caller.purpose,),
         producer_id="sequela-import",
         # A version of the mapping, not of the program: the same document has to give the same records again.
-        producer_version="1",
+        producer_version="2",
     )
 
 
@@ -91,9 +91,13 @@ def prov_lines(report: ProvImportReport) -> list[RenderableType]:
     table = grid("record", "became", "code", "edge")
     for one in report.refused[:_PROBLEMS_SHOWN_MAX]:
         table.add_row(*(cell(one.get(field)) for field in ("recordId", "status", "code", "edge")))
+    late = grid("line#", "column#", "rule")
+    for one in report.late[:_PROBLEMS_SHOWN_MAX]:
+        late.add_row(*(cell(str(one.get(field))) for field in ("line", "column", "rule")))
     relations = f"{report.relations_joined} relations joined, {report.relations_refused} refused."
     joined = [Text(relations)] if report.relations_joined or report.relations_refused else []
-    return [*([table] if report.refused else []), _counts(report.records), *joined]
+    tables = [*([table] if report.refused else []), *([late] if report.late else [])]
+    return [*tables, _counts(report.records), *joined]
 
 
 def _modified_at(file: Path) -> str:

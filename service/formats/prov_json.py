@@ -6,18 +6,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Annotated, Final
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, ConfigDict, Field
 from pydantic.alias_generators import to_camel
 
 from graph.access import Caller
 from graph.envelope import NOT_APPLICABLE, OperationInput, RecordInput, SourceInput
+from graph.lineage.exchange import part_from_row, read_parts
 from graph.records.model import RegisterResult, RegisterStatus
 from graph.records.register import Registrar
 from graph.records.relate import Relation, relate_all
 from graph.vocabulary import DerivationType, OperationType, ReasonCode, RecordClass, ReviewState, Role, Trust
+from service.formats.prov_export import source_of
 from service.formats.prov_model import ProvDocument
-from service.formats.prov_plan import Namer, PlannedRecord, PlannedRelation, plan_of
+from service.formats.prov_order import late_events
+from service.formats.prov_plan import STATEMENT_KIND, Namer, PlannedRecord, PlannedRelation, plan_of
 from service.formats.prov_read import read_prov_json
+from service.formats.prov_stored import StoredStatement, prov_statements, stored_content
 from service.formats.report import ImportReport
 
 __all__ = [
@@ -43,7 +47,6 @@ class ProvEnvelope(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=to_camel, populate_by_name=True)
 
     owner_id: str
-    source_id: str
     observed_at: str
     permissions: Annotated[tuple[str, ...], Field(min_length=1)]
     purpose: Annotated[tuple[str, ...], Field(min_length=1)]
@@ -61,13 +64,15 @@ class ProvEnvelope(BaseModel):
 class ProvImportReport:
     """What became of a document: its records, and the edges that are no derivations.
 
-    `refused` holds the first `REFUSED_MAX` of what was refused, content-free; the counts are whole.
+    `refused` holds the first `REFUSED_MAX` of what was refused, content-free; the counts are whole. `late` are the places
+    of the document at which something is made of, or done with, what had ended before (see `late_events`).
     """
 
     records: ImportReport = field(default_factory=ImportReport)
     relations_joined: int = 0
     relations_refused: int = 0
     refused: list[dict[str, object]] = field(default_factory=list[dict[str, object]])
+    late: list[dict[str, object]] = field(default_factory=list[dict[str, object]])
 
     def refuse(self, code: ReasonCode | None, details: Mapping[str, object], **what: str) -> None:
         """Keep one refusal."""
@@ -81,55 +86,8 @@ class ProvImportReport:
             "relationsJoined": self.relations_joined,
             "relationsRefused": self.relations_refused,
             "refused": list(self.refused),
+            "late": list(self.late),
         }
-
-
-@dataclass(frozen=True)
-class StoredStatement:
-    """A statement as a record keeps it: enough to write it into a document again.
-
-    `bundle` is the full name of the bundle that it is said in, or none.
-    """
-
-    type: str
-    id: str
-    attributes: Mapping[str, JsonValue]
-    prefix: Mapping[str, JsonValue]
-    bundle: str | None
-
-
-def prov_statements(content: JsonValue) -> tuple[StoredStatement, ...]:
-    """The statements that an imported record keeps; none for one that its document only names.
-
-    Args:
-        content: the content of a record of a `prov_` kind.
-
-    Raises:
-        ValueError: it is the content of some other record.
-    """
-    try:
-        stored = _StoredContent.model_validate(content)
-    except ValueError:
-        raise ValueError("no content of an imported PROV record") from None
-    return tuple(
-        StoredStatement(statement.type, statement.id, statement.attributes, stored.prefix, stored.bundle)
-        for statement in stored.statements
-    )
-
-
-class _Stored(BaseModel):
-    type: str
-    id: str
-    attributes: dict[str, JsonValue]
-
-
-class _StoredContent(BaseModel):
-    model_config = ConfigDict(extra="forbid")
-
-    statements: list[_Stored]
-    prefix: dict[str, JsonValue]
-    bundle: str | None = None
-    implicit: bool = False
 
 
 def import_prov_document(
@@ -137,9 +95,10 @@ def import_prov_document(
 ) -> ProvImportReport:
     """Register a document: elements and statements as records, derivations and the other relations as edges.
 
-    Documents that share a scope speak of the same things: an id of one is the record that another made. What differs
-    from the record that is there is refused (`RECORD_IMMUTABLE`), what is deleted stays out (`TOMBSTONE_BLOCKED`) with
-    all that hangs on it, and the rest is imported. A repeat of the same document changes nothing.
+    Documents that share a scope speak of the same things: an id of one is the record that another made. What one document
+    only names a later one may declare; derivations of it come with its first mention alone. What differs otherwise from
+    the record that is there is refused (`RECORD_IMMUTABLE`), what is deleted stays out (`TOMBSTONE_BLOCKED`) with all
+    that hangs on it, and the rest is imported. A repeat of the same document changes nothing.
 
     Args:
         document: what was read.
@@ -150,18 +109,27 @@ def import_prov_document(
 
     Raises:
         NotAuthorized: the caller is no producer.
-        Conflict: the derivations go in a circle (`DERIVATION_CYCLE`, record ids); nothing was written.
+        Conflict: the derivations go in a circle (`DERIVATION_CYCLE`, record ids and place); nothing was written.
         Oversized: a named limit (`LIMIT_EXCEEDED`); nothing was written.
         Unavailable: the database does not answer; repeating the import goes on where it stopped.
     """
     caller.demand(Role.PRODUCER)
     namer = Namer(registrar.keys, caller.tenant_id, scope, document.digest)
     plan = plan_of(document, namer, registrar.policy)
-    report = ProvImportReport()
+    report = ProvImportReport(late=[event.as_json() for event in late_events(document)])
+    source = source_of(scope)
+    declared: list[PlannedRecord] = []
     for batch in _batches(plan.records):
-        verdicts = registrar.register([_record(planned, caller.tenant_id, defaults) for planned in batch], caller)
+        verdicts = registrar.register([_record(one, caller.tenant_id, source, defaults) for one in batch], caller)
+        differing = [one for one, verdict in zip(batch, verdicts, strict=True) if _may_declare(one, verdict)]
+        fills = _only_named(differing, registrar, namer, caller)
+        declared.extend(fills.values())
         for planned, verdict in zip(batch, verdicts, strict=True):
-            _count(planned, verdict, report)
+            _count(planned, verdict, report, is_there=planned.is_implicit or planned.identity in fills)
+    for batch in _batches(tuple(declared)):
+        verdicts = registrar.register([_record(one, caller.tenant_id, source, defaults) for one in batch], caller)
+        for planned, verdict in zip(batch, verdicts, strict=True):
+            _count(planned, verdict, report, is_there=False)
     for start in range(0, len(plan.relations), _BATCH_ROWS):
         _join(plan.relations[start : start + _BATCH_ROWS], registrar, caller, report)
     return report
@@ -171,7 +139,28 @@ def _batches(records: tuple[PlannedRecord, ...]) -> Iterator[tuple[PlannedRecord
     return (records[start : start + _BATCH_ROWS] for start in range(0, len(records), _BATCH_ROWS))
 
 
-def _record(planned: PlannedRecord, tenant_id: str, defaults: ProvEnvelope) -> RecordInput:
+def _may_declare(planned: PlannedRecord, verdict: RegisterResult) -> bool:
+    """Whether something else stands there that this may complete: it brings no derivation, which only comes first."""
+    is_element = bool(planned.statements) and planned.kind != STATEMENT_KIND
+    return verdict.code is ReasonCode.RECORD_IMMUTABLE and is_element and not planned.sources
+
+
+def _only_named(
+    differing: Sequence[PlannedRecord], registrar: Registrar, namer: Namer, caller: Caller
+) -> dict[str, PlannedRecord]:
+    """Of records that stand there already, those that are only named so far: identity → what now declares them."""
+    if not differing:
+        return {}
+    rows = read_parts(registrar.database, caller, [planned.identity for planned in differing])
+    kinds = {part.identity: part.kind for part in map(part_from_row, rows) if stored_content(part.content).implicit}
+    return {
+        planned.identity: planned.declaration(namer)
+        for planned in differing
+        if kinds.get(planned.identity) == planned.kind
+    }
+
+
+def _record(planned: PlannedRecord, tenant_id: str, source: str, defaults: ProvEnvelope) -> RecordInput:
     derived = bool(planned.sources)
     return RecordInput(
         name=planned.name,
@@ -185,7 +174,7 @@ def _record(planned: PlannedRecord, tenant_id: str, defaults: ProvEnvelope) -> R
         supersedes=NOT_APPLICABLE,
         owner_id=defaults.owner_id,
         principal_id=defaults.principal_id,
-        source_id=defaults.source_id,
+        source_id=source,
         source_version=defaults.source_version,
         observed_at=defaults.observed_at,
         expires_at=defaults.expires_at,
@@ -204,9 +193,9 @@ def _record(planned: PlannedRecord, tenant_id: str, defaults: ProvEnvelope) -> R
     )
 
 
-def _count(planned: PlannedRecord, verdict: RegisterResult, report: ProvImportReport) -> None:
-    if planned.is_implicit and verdict.code is ReasonCode.RECORD_IMMUTABLE:
-        # Only named here, and there already with all that another document declares of it.
+def _count(planned: PlannedRecord, verdict: RegisterResult, report: ProvImportReport, *, is_there: bool) -> None:
+    if is_there and verdict.code is ReasonCode.RECORD_IMMUTABLE:
+        # Declared in one document and only named in another: both speak of the record that is there.
         report.records.add(RegisterStatus.UNCHANGED, verdict.identity, None, {})
         return
     report.records.add(verdict.status, verdict.identity or None, verdict.code, verdict.details)

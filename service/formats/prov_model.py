@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -10,10 +11,15 @@ from typing import Final
 from pydantic import JsonValue
 
 from graph.vocabulary import EdgeType
+from service.formats.json_text import JsonText, Path
 
 PROV_NAMESPACE: Final = "http://www.w3.org/ns/prov#"
 XSD_NAMESPACE: Final = "http://www.w3.org/2001/XMLSchema#"
 BLANK_PREFIX: Final = "_:"
+BUNDLE: Final = "bundle"
+DEFAULT: Final = "default"
+_WHOLE_IRI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://|urn:")
+_BUILT_IN: Final = {"prov": PROV_NAMESPACE, "xsd": XSD_NAMESPACE}
 
 
 class ElementType(StrEnum):
@@ -90,6 +96,21 @@ PROV_ATTRIBUTES: Final = frozenset(
 )
 
 
+_SHOWN: Final = frozenset(
+    {
+        *ElementType,
+        *RELATIONS,
+        *("$", "type", "lang", "prefix", BUNDLE),
+        *(f"prov:{name}" for name in PROV_ATTRIBUTES),
+    }
+)
+
+
+def path_shown(path: Path) -> str:
+    """A path without what may be content: words of the format and places in lists stay, every other key is `*`."""
+    return ".".join(str(part) if isinstance(part, int) or part in _SHOWN else "*" for part in path)
+
+
 @dataclass(frozen=True)
 class Namespaces:
     """The prefixes in force in a document or in one of its bundles; `default` is the namespace of bare names."""
@@ -102,24 +123,34 @@ class Namespaces:
         if name.startswith(BLANK_PREFIX):
             return name
         if colon:
-            namespace = None if prefix == "default" else self._namespace(prefix)
+            namespace = self.namespace(prefix)
             return name if namespace is None else namespace + local
-        default = self.prefixes.get("default")
+        default = self.prefixes.get(DEFAULT)
         return name if default is None else default + name
+
+    def declares(self, name: str) -> bool:
+        """Whether a name is bare, blank, a whole IRI, or has a prefix that is declared."""
+        prefix, colon, _ = name.partition(":")
+        if not colon or name.startswith(BLANK_PREFIX) or self.namespace(prefix) is not None:
+            return True
+        return _WHOLE_IRI.match(name) is not None
+
+    def namespace(self, prefix: str) -> str | None:
+        """The namespace of a prefix in front of a colon; the key of the default one is no prefix."""
+        if prefix == DEFAULT:
+            return None
+        known = self.prefixes.get(prefix)
+        return known if known is not None else _BUILT_IN.get(prefix)
 
     def used_by(self, *values: JsonValue) -> dict[str, JsonValue]:
         """The part of the declarations that texts in `values` may refer to."""
         used: dict[str, JsonValue] = {}
         for text in (text for value in values for text in _texts(value)):
             prefix, colon, _ = text.partition(":")
-            key = prefix if colon else "default"
+            key = prefix if colon else DEFAULT
             if key in self.prefixes:
                 used[key] = self.prefixes[key]
         return used
-
-    def _namespace(self, prefix: str) -> str | None:
-        known = self.prefixes.get(prefix)
-        return known if known is not None else {"prov": PROV_NAMESPACE, "xsd": XSD_NAMESPACE}.get(prefix)
 
 
 def _texts(value: JsonValue) -> list[str]:
@@ -151,7 +182,8 @@ class Statement:
 
     `type` is the key that it stands under, `label` its id as written, `attributes` its body as written, `prefixes` the
     declarations that these refer to, and `ends` the full names behind the attributes that name something,
-    `other_attributes` the keys of all others, `types` the full names of its `prov:type`.
+    `other_attributes` the keys of all others, `types` the full names of its `prov:type`, `path` where it stands.
+    `is_exact` is whether the names in `ends` are spelled as in the document, and not only the same after normalisation.
     """
 
     type: str
@@ -162,6 +194,8 @@ class Statement:
     ends: Mapping[str, tuple[ProvName, ...]]
     other_attributes: frozenset[str] = frozenset()
     types: frozenset[str] = frozenset()
+    path: Path = ()
+    is_exact: bool = True
 
     def end(self, attribute: str) -> tuple[ProvName, ...]:
         """Whom the attribute names; several for the members of a collection alone."""
@@ -179,9 +213,20 @@ class Statement:
 
 @dataclass(frozen=True)
 class ProvDocument:
-    """A document that was read whole. `digest` is the SHA-256 of its canonical JSON, in hex."""
+    """A document that was read whole.
+
+    `bundles` are full names; `empty_bundles` state those in which nothing is said. `digest` is the SHA-256 of its
+    canonical JSON, in hex; `text` tells positions.
+    """
 
     elements: tuple[Statement, ...]
     relations: tuple[Statement, ...]
     bundles: tuple[str, ...]
+    empty_bundles: tuple[Statement, ...]
     digest: str
+    text: JsonText = field(compare=False, repr=False)
+
+    def place(self, path: Path) -> dict[str, object]:
+        """Where something stands, for an answer about it: line, column and path, without what may be content."""
+        line, column = self.text.position(path)
+        return {"line": line, "column": column, "path": path_shown(path)}

@@ -17,12 +17,14 @@ from typing import Final
 
 from pydantic import JsonValue
 
-from graph.envelope import SOURCES_MAX
+from graph.envelope import CONTENT_BYTES_MAX, SOURCES_MAX
 from graph.errors import Conflict, Oversized
 from graph.ids import IdentityKeys
 from graph.policy.model import Policy
 from graph.vocabulary import EdgeType, ReasonCode
+from service.formats.json_text import Path
 from service.formats.prov_model import (
+    BUNDLE,
     DERIVATION,
     MENTION,
     PROV_NAMESPACE,
@@ -36,7 +38,7 @@ from service.formats.prov_model import (
 
 SCOPE_CHARACTERS_MAX: Final = 256
 _PRIMARY_SOURCE: Final = f"{PROV_NAMESPACE}PrimarySource"
-_STATEMENT_KIND: Final = "prov_statement"
+STATEMENT_KIND: Final = "prov_statement"
 
 
 class Namer:
@@ -85,7 +87,11 @@ class Namer:
 
 @dataclass
 class PlannedRecord:
-    """A record to come: what it says, and what it is derived from (identity → edges)."""
+    """A record to come: what it says, what it is derived from and where that is said, and where it is first spoken of.
+
+    `draws` are the ends, child and parent, of the edges that a statement says as well: whoever writes the document again
+    leaves them to the statement.
+    """
 
     identity: str
     name: str
@@ -94,7 +100,9 @@ class PlannedRecord:
     bundle: str
     statements: list[Statement]
     method: str
-    sources: dict[tuple[str, EdgeType], None] = field(default_factory=dict[tuple[str, EdgeType], None])
+    path: Path
+    sources: dict[tuple[str, EdgeType], Path] = field(default_factory=dict[tuple[str, EdgeType], Path])
+    draws: dict[tuple[str, str], None] = field(default_factory=dict[tuple[str, str], None])
 
     @property
     def is_implicit(self) -> bool:
@@ -107,9 +115,26 @@ class PlannedRecord:
         content["prefix"] = {key: iri for statement in self.statements for key, iri in statement.prefixes.items()}
         if self.bundle:
             content["bundle"] = self.bundle
+        if self.draws:
+            content["draws"] = [[child, parent] for child, parent in self.draws]
         if self.is_implicit:
             content["implicit"] = True
         return content
+
+    def declaration(self, namer: Namer) -> PlannedRecord:
+        """What is said of something that was only named before, as a record of its own that goes with it."""
+        scope = f"{self.scope}/declared"
+        return PlannedRecord(
+            identity=namer.identity(self.name, scope),
+            name=self.name,
+            scope=scope,
+            kind=STATEMENT_KIND,
+            bundle=self.bundle,
+            statements=self.statements,
+            method="prov:declared",
+            path=self.path,
+            sources={(self.identity, EdgeType.PROJECTED_FROM): self.path},
+        )
 
 
 @dataclass(frozen=True)
@@ -134,21 +159,31 @@ def plan_of(document: ProvDocument, namer: Namer, policy: Policy) -> ProvPlan:
 
     Raises:
         Conflict: its derivations go in a circle (`DERIVATION_CYCLE`); `cycle` holds the record ids along it.
-        Oversized: something is derived from more than `SOURCES_MAX` others (`LIMIT_EXCEEDED`).
+        Oversized: something is derived from more than `SOURCES_MAX` others, or more is said of it than a record holds
+            (`LIMIT_EXCEEDED`). Both say where.
     """
     planner = _Planner(document, namer, policy)
     records = {record.identity: record for record in planner.records()}
     for record in records.values():
-        if len(record.sources) > SOURCES_MAX:
+        _size_checked(record, document)
+    return ProvPlan(tuple(_sources_first(records, document)), planner.relations())
+
+
+def _size_checked(record: PlannedRecord, document: ProvDocument) -> None:
+    size = len(json.dumps(record.content(), separators=(",", ":"), ensure_ascii=False).encode())
+    for limit, most, found in (
+        ("SOURCES_MAX", SOURCES_MAX, len(record.sources)),
+        ("CONTENT_BYTES_MAX", CONTENT_BYTES_MAX, size),
+    ):
+        if found > most:
             raise Oversized(
-                "derived from too many others",
+                "more is said of one thing than a record can hold",
                 code=ReasonCode.LIMIT_EXCEEDED,
-                details={"limit": "SOURCES_MAX", "max": SOURCES_MAX, "recordId": record.identity},
+                details={"limit": limit, "max": most, "recordId": record.identity, **document.place(record.path)},
             )
-    return ProvPlan(tuple(_sources_first(records)), planner.relations())
 
 
-def _sources_first(records: Mapping[str, PlannedRecord]) -> Iterator[PlannedRecord]:
+def _sources_first(records: Mapping[str, PlannedRecord], document: ProvDocument) -> Iterator[PlannedRecord]:
     sorter = graphlib.TopologicalSorter[str](
         {record.identity: {identity for identity, _ in record.sources} for record in records.values()}
     )
@@ -156,8 +191,13 @@ def _sources_first(records: Mapping[str, PlannedRecord]) -> Iterator[PlannedReco
         for identity in sorter.static_order():
             yield records[identity]
     except graphlib.CycleError as error:
+        cycle: list[str] = error.args[1]
+        # Each one on the cycle is a source of the next.
+        path = next(path for (source, _), path in records[cycle[1]].sources.items() if source == cycle[0])
         raise Conflict(
-            "derivation has no cycles", code=ReasonCode.DERIVATION_CYCLE, details={"cycle": error.args[1]}
+            "derivation has no cycles",
+            code=ReasonCode.DERIVATION_CYCLE,
+            details={"cycle": cycle, **document.place(path)},
         ) from None
 
 
@@ -185,13 +225,36 @@ class _Planner:
         for statement in self._document.relations:
             self._name_ends(statement)
             self._by_label.setdefault((statement.type, statement.name), []).append(statement)
-        kept = [statement for statement in self._document.relations if self._draw(statement)]
-        for statement in kept:
-            self._record_of_statement(statement).statements.append(statement)
-        for statement in kept:
+        for statement in self._kept():
+            record = self._record_of_statement(statement)
+            record.statements.append(statement)
+            record.draws.update(dict.fromkeys(self._pairs(statement)))
             self._project(statement)
+        for statement in self._document.empty_bundles:
+            record = self._record_of_statement(statement)
+            record.statements.append(statement)
+            bundle = self._elements[statement.name]
+            record.sources[bundle.identity, EdgeType.PROJECTED_FROM] = statement.path
         yield from self._elements.values()
         yield from self._statements.values()
+
+    def _kept(self) -> list[Statement]:
+        """Draw all edges; answers the statements that say more than theirs, or what such a one says in other words.
+
+        An edge is drawn once, so a plain statement beside a fuller one of the same two ends would be lost in it.
+        """
+        full = {id(statement) for statement in self._document.relations if self._draw(statement)}
+        drawn = {
+            (statement.type, pair)
+            for statement in self._document.relations
+            if id(statement) in full
+            for pair in self._pairs(statement)
+        }
+        return [
+            statement
+            for statement in self._document.relations
+            if id(statement) in full or any((statement.type, pair) in drawn for pair in self._pairs(statement))
+        ]
 
     def relations(self) -> tuple[PlannedRelation, ...]:
         """The edges that are no derivations; complete after `records`."""
@@ -202,11 +265,12 @@ class _Planner:
         for statement in self._document.elements:
             declared.setdefault(statement.name, []).append(statement)
         for name, statements in declared.items():
-            self._element(name, {ElementType(statement.type) for statement in statements}).statements.extend(statements)
+            types = {ElementType(statement.type) for statement in statements}
+            self._element(name, types, statements[0].path).statements.extend(statements)
         for bundle in self._document.bundles:
-            self._element(ProvName("", bundle), {ElementType.ENTITY})
+            self._element(ProvName("", bundle), {ElementType.ENTITY}, (BUNDLE,))
 
-    def _element(self, name: ProvName, types: set[ElementType]) -> PlannedRecord:
+    def _element(self, name: ProvName, types: set[ElementType], path: Path) -> PlannedRecord:
         """The record of a name; its kind follows from what it is when it is first met."""
         if name not in self._elements:
             plain, scope = self._namer.element(name)
@@ -218,6 +282,7 @@ class _Planner:
                 bundle=name.bundle,
                 statements=[],
                 method=f"prov:{DERIVATION}",
+                path=path,
             )
         return self._elements[name]
 
@@ -239,30 +304,43 @@ class _Planner:
 
     def _name_ends(self, statement: Statement) -> None:
         for end, name in self._all_ends(statement):
-            self._element(name, {end.type})
+            self._element(name, {end.type}, statement.path)
 
     def _draw(self, statement: Statement) -> bool:
         """Draw the edges of a statement; answers whether it says more than they do."""
         shape = RELATIONS[statement.type]
-        pairs = [
-            (self._elements[child], self._elements[parent])
+        drawn = [
+            self._draw_one(statement, self._elements[child], self._elements[parent])
             for child in self._ends(statement, shape.child)
             for parent in self._ends(statement, shape.parent)
         ]
-        drawn = [self._draw_one(statement, child, parent) for child, parent in pairs]
-        more = bool(statement.other_attributes) or not statement.ends.keys() <= {
-            shape.child.attribute,
-            shape.parent.attribute,
-        }
+        more = (
+            bool(statement.other_attributes)
+            or not statement.is_exact
+            or not statement.ends.keys()
+            <= {
+                shape.child.attribute,
+                shape.parent.attribute,
+            }
+        )
         referred = (statement.type, statement.name) in self._referred
         return more or referred or not statement.is_unnamed or not drawn or not all(drawn)
+
+    def _pairs(self, statement: Statement) -> list[tuple[str, str]]:
+        """The identities of the ends of a statement's edges, drawn or not."""
+        shape = RELATIONS[statement.type]
+        return [
+            (self._elements[child].identity, self._elements[parent].identity)
+            for child in self._ends(statement, shape.child)
+            for parent in self._ends(statement, shape.parent)
+        ]
 
     def _draw_one(self, statement: Statement, child: PlannedRecord, parent: PlannedRecord) -> bool:
         edge = RELATIONS[statement.type].edge
         if edge is None:
             observed = _PRIMARY_SOURCE in statement.types and self._allows(EdgeType.OBSERVED_FROM, child, parent)
             edge = EdgeType.OBSERVED_FROM if observed else EdgeType.PROJECTED_FROM
-            child.sources[parent.identity, edge] = None
+            child.sources[parent.identity, edge] = statement.path
             return True
         if child is not parent and self._allows(edge, child, parent):
             self._edges[PlannedRelation(child.identity, edge, parent.identity)] = None
@@ -279,10 +357,11 @@ class _Planner:
                 identity=self._namer.identity(name, scope),
                 name=name,
                 scope=scope,
-                kind=_STATEMENT_KIND,
+                kind=STATEMENT_KIND,
                 bundle=statement.name.bundle,
                 statements=[],
                 method=f"prov:{statement.type}",
+                path=statement.path,
             )
         return self._statements[name, scope]
 
@@ -294,7 +373,7 @@ class _Planner:
                 events = self._by_label.get((relation, name), ())
                 sources.extend(self._record_of_statement(event) for event in events)
         for source in sources:
-            record.sources[source.identity, EdgeType.PROJECTED_FROM] = None
+            record.sources[source.identity, EdgeType.PROJECTED_FROM] = statement.path
 
 
 def _kind_of(types: set[ElementType]) -> str:

@@ -15,8 +15,8 @@ from graph.ids import name_checked
 from graph.vocabulary import ReasonCode
 from service.formats.json_text import BYTE_ORDER_MARK, JsonText, Path, read_json
 from service.formats.prov_model import (
+    BUNDLE,
     MEMBERSHIP,
-    PROV_ATTRIBUTES,
     PROV_NAMESPACE,
     RELATIONS,
     XSD_NAMESPACE,
@@ -25,6 +25,7 @@ from service.formats.prov_model import (
     ProvDocument,
     ProvName,
     Statement,
+    path_shown,
 )
 
 DOCUMENT_BYTES_MAX: Final = 64 * 1_048_576
@@ -33,15 +34,14 @@ _ELEMENTS: Final = frozenset(ElementType)
 _GROUPS: Final = _ELEMENTS | RELATIONS.keys()
 _VALUE_KEYS: Final = frozenset({"$", "type", "lang"})
 _NAME_TYPES: Final = frozenset({f"{PROV_NAMESPACE}QUALIFIED_NAME", f"{XSD_NAMESPACE}QName", f"{XSD_NAMESPACE}anyURI"})
-_SHOWN: Final = _GROUPS | _VALUE_KEYS | {"prefix", "bundle", *(f"prov:{name}" for name in PROV_ATTRIBUTES)}
 
 
 def read_prov_json(data: bytes) -> ProvDocument:
     """Read one PROV-JSON document in UTF-8; a byte order mark before it is dropped.
 
-    A name whose prefix is not declared is taken for an IRI as it stands. A bundle's names, and its own, are read with
-    its prefixes over those of the document. A fraction is an `xsd:double`, as the format has it; whole numbers keep
-    all their digits.
+    A name whose prefix is not declared is refused, but for a whole IRI (`scheme://...`, `urn:...`), which stands for
+    itself. A bundle's names, and its own, are read with its prefixes over those of the document. A fraction is an
+    `xsd:double`, as the format has it; whole numbers keep all their digits.
 
     Raises:
         InvalidInput: no JSON or no PROV-JSON (`MALFORMED_INPUT`), or a name that cannot be stored
@@ -82,6 +82,7 @@ class _Reader:
         self._text = text
         self._elements: list[Statement] = []
         self._relations: list[Statement] = []
+        self._empty_bundles: list[Statement] = []
 
     def document(self) -> ProvDocument:
         """The document's statements in the order of the text."""
@@ -94,10 +95,21 @@ class _Reader:
             members = self._object(container, path)
             inner = self._namespaces(members, path, namespaces.prefixes)
             bundles.append(self._name(label, inner, path))
+            said = len(self._elements) + len(self._relations)
             self._container(members, path, _Place(inner, bundles[-1], frozenset({"prefix"})))
+            if said == len(self._elements) + len(self._relations):
+                name = ProvName("", bundles[-1])
+                prefixes = inner.used_by(label)
+                self._empty_bundles.append(Statement(BUNDLE, name, label, {}, prefixes, {BUNDLE: (name,)}, path=path))
         canonical = json.dumps(top, sort_keys=True, separators=(",", ":")).encode()
+        digest = hashlib.sha256(canonical).hexdigest()
         return ProvDocument(
-            tuple(self._elements), tuple(self._relations), tuple(bundles), hashlib.sha256(canonical).hexdigest()
+            elements=tuple(self._elements),
+            relations=tuple(self._relations),
+            bundles=tuple(bundles),
+            empty_bundles=tuple(self._empty_bundles),
+            digest=digest,
+            text=self._text,
         )
 
     def _namespaces(self, container: Mapping[str, JsonValue], path: Path, outer: Mapping[str, str]) -> Namespaces:
@@ -142,14 +154,20 @@ class _Reader:
         ends: dict[str, tuple[ProvName, ...]] = {}
         others: set[str] = set()
         types: set[str] = set()
+        is_exact = True
         for key, value in attributes.items():
+            self._declared(key, namespaces, (*path, key))
             word = _prov_word(namespaces.expanded(key))
             if word in named:
                 if word in ends:
                     self._refuse((*path, key), "named twice")
-                ends[word] = self._ends(value, (*path, key), namespaces, head)
+                texts = self._end_texts(value, (*path, key), head)
+                ends[word] = tuple(
+                    ProvName(head.name.bundle, self._name(text, namespaces, (*path, key))) for text in texts
+                )
+                is_exact &= [name.name for name in ends[word]] == [namespaces.expanded(text) for text in texts]
                 continue
-            self._value(value, (*path, key))
+            self._value(value, namespaces, (*path, key))
             others.add(key)
             if word == "type":
                 types |= {text for item in _items(value) if (text := _type_name(item, namespaces)) is not None}
@@ -162,21 +180,24 @@ class _Reader:
             ends=ends,
             other_attributes=frozenset(others),
             types=frozenset(types),
+            path=path,
+            is_exact=is_exact,
         )
 
-    def _ends(self, value: JsonValue, path: Path, namespaces: Namespaces, head: _Head) -> tuple[ProvName, ...]:
+    def _end_texts(self, value: JsonValue, path: Path, head: _Head) -> list[str]:
+        """What an attribute that names something holds; several names for the members of a collection alone."""
         items = _items(value)
         if not items or (len(items) > 1 and head.group != MEMBERSHIP):
             self._refuse(path, "one name is wanted")
-        ends: list[ProvName] = []
+        texts: list[str] = []
         for item in items:
             text = item.get("$") if isinstance(item, dict) else item
             if not isinstance(text, str):
                 self._refuse(path, "a name is a text")
-            ends.append(ProvName(head.name.bundle, self._name(text, namespaces, path)))
-        return tuple(ends)
+            texts.append(text)
+        return texts
 
-    def _value(self, value: JsonValue, path: Path) -> None:
+    def _value(self, value: JsonValue, namespaces: Namespaces, path: Path) -> None:
         for item in _items(value):
             if isinstance(item, dict):
                 if not isinstance(item.get("$"), str | int | float):
@@ -185,10 +206,16 @@ class _Reader:
                     self._refuse(path, "a typed value has $, type and lang alone")
                 if not all(isinstance(item[key], str) for key in item.keys() - {"$"}):
                     self._refuse(path, "type and lang are texts")
+                self._declared(str(item.get("type", "prov:type")), namespaces, path)
             elif item is None or isinstance(item, list):
                 self._refuse(path, "a value is a text, a number, true, false or a typed value")
 
+    def _declared(self, label: str, namespaces: Namespaces, path: Path) -> None:
+        if not namespaces.declares(label):
+            self._refuse(path, "a prefix is not declared")
+
     def _name(self, label: str, namespaces: Namespaces, path: Path) -> str:
+        self._declared(label, namespaces, path)
         try:
             return name_checked(namespaces.expanded(label))
         except Refused as error:
@@ -197,7 +224,7 @@ class _Reader:
             raise kind(
                 error.message,
                 code=error.code,
-                details={**error.details, "line": line, "column": column, "path": _shown(path)},
+                details={**error.details, "line": line, "column": column, "path": path_shown(path)},
             ) from None
 
     def _object(self, value: JsonValue, path: Path) -> dict[str, JsonValue]:
@@ -210,7 +237,7 @@ class _Reader:
         raise InvalidInput(
             f"no PROV-JSON: {problem}, line {line}, column {column}",
             code=ReasonCode.MALFORMED_INPUT,
-            details={"line": line, "column": column, "path": _shown(path), "problem": problem},
+            details={"line": line, "column": column, "path": path_shown(path), "problem": problem},
         )
 
 
@@ -230,8 +257,3 @@ def _type_name(item: JsonValue, namespaces: Namespaces) -> str | None:
     if not isinstance(text, str) or not isinstance(kind, str) or namespaces.expanded(kind) not in _NAME_TYPES:
         return None
     return namespaces.expanded(text)
-
-
-def _shown(path: Path) -> str:
-    """A path without what may be content: words of the format and places in lists stay, every other key is `*`."""
-    return ".".join(str(part) if isinstance(part, int) or part in _SHOWN else "*" for part in path)

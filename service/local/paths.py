@@ -101,9 +101,8 @@ class Home:
         """The password of the database user, made at the first call."""
         path = self.configuration / "password"
         if not path.exists():
-            write_private(
-                path, secrets.token_hex(24)
-            )  # no dash at its front, which the server would take for an option
+            # No dash at its front, which the server would take for an option.
+            write_private(path, secrets.token_hex(24))
         return path.read_text(encoding="utf-8").strip()
 
     @contextmanager

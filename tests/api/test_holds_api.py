@@ -15,7 +15,7 @@ def hold(*identities: str, **changes: object) -> dict[str, object]:
         "authority": "court order 7",
         "policyRef": "exceptions/legal_hold",
         "contact": "legal@example.org",
-        "reviewAt": "2026-06-01T00:00:00Z",
+        "reviewAt": "2026-05-31T00:00:00Z",
     } | changes
 
 
@@ -25,7 +25,7 @@ def test_what_is_held_is_counted_by_itself_and_goes_after_the_release(api, appli
     placed = api.post("/v1/holds", hold(identity))
     assert placed.status_code == 201
     assert (placed.json()["state"], placed.json()["recordIds"]) == ("active", [identity])
-    assert placed.json()["reviewAt"] == "2026-06-01T00:00:00.000000Z"
+    assert placed.json()["reviewAt"] == "2026-05-31T00:00:00.000000Z"
 
     request_id = api.post("/v1/deletions", {"subject": {"recordIds": [identity]}}).json()["requestId"]
     application.deletions.advance(request_id)

@@ -44,7 +44,7 @@ def test_a_repeat_of_a_hold_is_refused_to_who_may_not_hold(api, api_for):
         "authority": "order 12/2026",
         "policyRef": "exceptions/legal_hold",
         "contact": "mailto:legal@fieldops.example",
-        "reviewAt": "2026-06-01T00:00:00Z",
+        "reviewAt": "2026-05-31T00:00:00Z",
     }
     held = api.post("/v1/holds", body, key="theirs").json()
     refused = api_for(roles={Role.PRODUCER}).post("/v1/holds", body, key="theirs")

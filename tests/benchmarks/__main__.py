@@ -2,69 +2,32 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
-import tempfile
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from pathlib import Path
 
 from graph.access import Caller
-from graph.clock import SystemClock
-from graph.database.catalogue import default_query_folder, load_catalogue
-from graph.database.database import open_database
-from graph.ids import SystemIds
-from graph.policy.loader import default_policy_folder, load_policy
 from graph.vocabulary import Role
-from service.bootstrap import Application
-from service.keys import load_identity_keys
-from service.local.server import LocalServer
-from service.settings import Settings
-from tests.benchmarks.closure import run_closure
-from tests.benchmarks.delete import run_delete
-from tests.benchmarks.register import run_register
-from tests.benchmarks.serving import run_serving
-from tests.benchmarks.starting import run_starting
+from tests.benchmarks.setting import application_at, server_home
 
-BENCHMARKS: dict[str, Callable[[Application, Caller], Iterator[str]]] = {
-    "closure": run_closure,
-    "register": run_register,
-    "delete": run_delete,
-    "serving": run_serving,
-    "starting": run_starting,
-}
-
-
-@contextmanager
-def _application() -> Iterator[Application]:
-    with tempfile.TemporaryDirectory() as folder:
-        home = Path(folder)
-        with LocalServer(home / "neo4j", heap="1g", page_cache="512m") as server:
-            connection = server.connection()
-            database = open_database(
-                connection.uri, connection.user, connection.password, load_catalogue(default_query_folder())
-            )
-            settings = Settings(
-                home=home, neo4j_uri=connection.uri, neo4j_user=connection.user, neo4j_password=connection.password
-            )
-            policy = load_policy(default_policy_folder())
-            keys = load_identity_keys(settings.identity_key_file)
-            application = Application(settings, database, policy, keys, SystemClock(), SystemIds())
-            application.prepare()
-            yield application
-            database.close()
+NAMES = ("closure", "register", "ndjson", "unknown", "delete", "serving", "starting", "peers", "million")
+# Run where they are named, since they take minutes.
+LONG = ("peers", "million")
+HEADING = "| work | ours, median (spread) | raw driver | ratio | PostgreSQL |\n|---|---|---|---|---|\n"
 
 
 def main(names: list[str]) -> int:
-    chosen = names or list(BENCHMARKS)
-    unknown = sorted(set(chosen) - set(BENCHMARKS))
+    chosen = names or [name for name in NAMES if name not in LONG]
+    unknown = sorted(set(chosen) - set(NAMES))
     if unknown:
-        sys.stderr.write(f"no benchmark {', '.join(unknown)}; there are {', '.join(BENCHMARKS)}\n")
+        sys.stderr.write(f"no benchmark {', '.join(unknown)}; there are {', '.join(NAMES)}\n")
         return 2
     caller = Caller("tenant-a", "bench", frozenset(Role), "maintenance")
-    with _application() as application:
-        sys.stdout.write("| work | ours, median (spread) | raw driver | ratio |\n|---|---|---|---|\n")
-        for name in chosen:
-            for line in BENCHMARKS[name](application, caller):
+    sys.stdout.write(HEADING)
+    for name in chosen:
+        # Each on a server of its own: what one leaves behind would slow the next.
+        with server_home("2g" if name == "million" else "1g") as home, application_at(home) as application:
+            run = getattr(importlib.import_module(f"tests.benchmarks.{name}"), f"run_{name}")
+            for line in run(application, caller):
                 sys.stdout.write(f"{line}\n")
                 sys.stdout.flush()
     return 0

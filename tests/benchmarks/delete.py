@@ -1,4 +1,4 @@
-"""Deleting a record with many derivatives, against the raw statements doing the same writes in batches."""
+"""Deleting a record with many derivatives, against the raw statements doing the same writes in batches, and PostgreSQL."""
 
 from __future__ import annotations
 
@@ -6,14 +6,18 @@ import uuid
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
-from graph.access import Caller
-from graph.deletion.model import DeletionInput
-from service.bootstrap import Application
-from tests.benchmarks.graphs import load_tree
-from tests.benchmarks.measure import measure_pairs, row
+import psycopg
 
-SIZES = (1_000, 10_000)
-RUNS = 5
+from graph.access import Caller
+from service.bootstrap import Application
+from tests.benchmarks.deleter import delete, delete_apart
+from tests.benchmarks.deletion_postgres import delete_in_postgres, load_postgres, schema
+from tests.benchmarks.graphs import load_tree
+from tests.benchmarks.measure import measure_turns, row
+from tests.benchmarks.postgres import postgres_server
+
+# Derivatives, runs.
+SIZES = ((1_000, 7), (10_000, 5), (100_000, 3))
 BATCH = 2_500
 _WALK = (
     "MATCH p = (:Identity {identity: $root})<-[:SUMMARIZED_FROM*1..]-(d:Identity) "
@@ -30,23 +34,30 @@ _STRIP = (
 def run_delete(application: Application, caller: Caller) -> Iterator[str]:
     """From the request to its terminal state, receipt included."""
     application.database.administer("CREATE INDEX IF NOT EXISTS FOR (q:RawRequest) ON (q.requestId)")
-    for size in SIZES:
-        ours_roots = [load_tree(application.database, size, f"ours-{size}-{number}") for number in range(RUNS + 1)]
-        raw_roots = [load_tree(application.database, size, f"raw-{size}-{number}") for number in range(RUNS + 1)]
-        _delete(application, caller, ours_roots.pop())
-        _delete_raw(application, raw_roots.pop())
-        measured = measure_pairs(
-            lambda number, roots=ours_roots: _delete(application, caller, roots[number]),
-            lambda number, roots=raw_roots: _delete_raw(application, roots[number]),
-            RUNS,
-        )
-        yield row(f"delete with {size:,} derivatives", *measured)
+    with postgres_server() as uri:
+        with psycopg.connect(uri, autocommit=True) as postgres:
+            postgres.execute(schema())
+        for size, runs in SIZES:
+            yield from _measured(application, caller, uri, size, runs)
 
 
-def _delete(application: Application, caller: Caller, root: str) -> None:
-    request = DeletionInput.model_validate({"subject": {"recordIds": [root]}})
-    view = application.deletions.file(request, caller, root)
-    assert application.deletions.advance(view.request_id).complete
+def _measured(application: Application, caller: Caller, uri: str, size: int, runs: int) -> Iterator[str]:
+    database = application.database
+    # The first one of each kind warms up.
+    ours = [load_tree(database, size, f"ours-{size}-{number}") for number in range(runs + 1)]
+    raw = [load_tree(database, size, f"raw-{size}-{number}") for number in range(runs + 1)]
+    beside = [load_postgres(uri, size, f"postgres-{size}-{number}") for number in range(runs + 1)]
+    works = (
+        lambda number: delete(application, caller, ours[number]),
+        lambda number: _delete_raw(application, raw[number]),
+        lambda number: delete_in_postgres(uri, beside[number]),
+    )
+    for work in works:
+        work(runs)
+    yield row(f"delete with {size:,} derivatives", *measure_turns(works, runs))
+    taken = delete_apart(application, load_tree(database, size, f"apart-{size}"))
+    memory = f"service {taken.process_mb:,.0f} MB, server {taken.server_mb:,.0f} MB"
+    yield f"| the same in a process of its own | {taken.seconds * 1_000:,.1f} ms, {memory} | | | |"
 
 
 def _delete_raw(application: Application, root: str) -> None:

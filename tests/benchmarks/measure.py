@@ -53,9 +53,10 @@ def measure_turns(
     return tuple(Measurement("work", tuple(spent)) for spent in seconds)
 
 
-def row(what: str, ours: Measurement, raw: Measurement) -> str:
-    """A line of the table: ours, the limit, and the ratio."""
-    return f"| {what} | {ours} | {raw} | {ours.median / raw.median:.2f} |"
+def row(what: str, ours: Measurement, raw: Measurement, other: Measurement | None = None) -> str:
+    """A line of the table: ours, the limit, the ratio, and what people would pick instead."""
+    beside = "" if other is None else f"{other}, ours {ours.median / other.median:.2f}"
+    return f"| {what} | {ours} | {raw} | {ours.median / raw.median:.2f} | {beside} |"
 
 
 def _timed(work: Callable[[], object]) -> float:

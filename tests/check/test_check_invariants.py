@@ -42,8 +42,12 @@ def test_a_graph_that_only_the_service_wrote_has_no_findings(application, ids):
     assert report.checked["derivations"] == 4
 
 
+# After everything that the fixtures register.
+DELETED_AT = 1_900_000_000_000_000
+
+
 def entombed(name, rest):
-    tombstone = f"{{identity: ${name}, deletedAt: 1, {rest}}}"
+    tombstone = f"{{identity: ${name}, deletedAt: {DELETED_AT}, {rest}}}"
     return (
         f"MATCH (n {{identity: ${name}}})-[:PRODUCED_BY]->(w:Operation) REMOVE w.method, w.producerId, w.producerVersion"
         f" REMOVE n:Record SET n:Tombstone SET n = {tombstone}"
@@ -270,7 +274,7 @@ def finished(application, ids):
     )
     application.database.administer(
         "MATCH (n {identity: $copy}) CREATE (q:Request:Deletion {requestId: 'request-1', tenantId: 'tenant-a',"
-        " state: 'COMPLETED', policyId: 'field-service@1.0.0'})-[:TARGETS]->(n)"
+        " state: 'COMPLETED', policyId: 'field-service@1.0.0', scope: [$copy]})-[:TARGETS]->(n)"
         " CREATE (q)-[:HAS_OUTCOME]->(:Outcome {outcomeId: 'outcome-1', requestId: 'request-1', identity: $copy,"
         " store: 'graph', outcome: 'deleted', state: 'settled'})-[:OUTCOME_FOR]->(n)"
         " CREATE (q)-[:HAS_OUTCOME]->(:Outcome {outcomeId: 'outcome-2', requestId: 'request-1', identity: $copy,"
@@ -337,6 +341,8 @@ def test_a_locator_stays_while_its_store_is_not_settled(application, finished):
     application.database.administer(
         "MATCH (q:Request)-->(o:Outcome {store: 'files'}) SET q.state = 'CLOSED_WITH_OWNED_FAILURES',"
         " o.outcome = 'failed', o.state = 'owned', o.ownerId = 'platform-owner'"
+        " CREATE (o)-[:EXCEPTED_UNDER]->(:Exception {exceptionId: 'exception-1', requestId: o.requestId, store: o.store,"
+        " identity: o.identity, state: 'open', ownerId: 'platform-owner'})"
     )
     assert found(application) == set()
 

@@ -1,5 +1,7 @@
 """`sequela db` without starting a server, and what commands say where no database is there."""
 
+from pathlib import Path
+
 import pytest
 
 NEXT_STEP = "See `sequela db status`, or the server that SEQUELA_NEO4J_URI names."
@@ -59,3 +61,21 @@ def test_a_database_that_does_not_answer_is_one_clear_line(offline, arguments):
     assert ended.err.splitlines() == [
         f"error: The database does not answer. [SERVICE_UNAVAILABLE] {NEXT_STEP}",
     ]
+
+
+def test_the_journal_is_looked_at_and_renewed_only_where_it_is_lost(sequela):
+    assert sequela("work", "--once").code == 0
+    whole = sequela("db", "journal", "--json")
+    assert whole.code == 0
+    file = Path(whole.document["file"])
+    assert whole.document == {"file": str(file), "entries": 1, "applied": 1, "fault": None}
+    there = sequela("db", "journal", "--renew", "--json")
+    assert there.code == 2
+    assert "move it away" in there.err
+    file.unlink()
+    lost = sequela("db", "journal", "--json")
+    assert (lost.code, lost.document["fault"], lost.document["entries"]) == (1, "JOURNAL_MISSING", None)
+    assert sequela("work", "--once", "--json").document["error"]["code"] == "JOURNAL_MISSING"
+    renewed = sequela("db", "journal", "--renew", "--json")
+    assert (renewed.code, renewed.document["fault"]) == (0, None)
+    assert sequela("work", "--once").code == 0

@@ -17,10 +17,10 @@ def _paths(command, path=()):
 
 PATHS = list(_paths(typer.main.get_command(app)))
 COMMANDS = {
-    "check", "db", "delete", "demo", "hold", "import", "key", "lineage", "outcomes", "policy", "receipt", "retry", "serve",
-    "show", "work",
+    "check", "db", "delete", "demo", "export", "hold", "import", "key", "lineage", "outcomes", "policy", "receipt", "retry",
+    "serve", "show", "work",
 }  # fmt: skip
-GROUPS = {"db", "hold", "key", "policy"}
+GROUPS = {"db", "export", "hold", "key", "policy"}
 
 
 def test_every_command_is_there():
@@ -99,6 +99,8 @@ LOOKS = [
     ["receipt", "x"],
     ["check"],
     ["delete", "x", "--preview"],
+    ["export", "account", "x"],
+    ["export", "prov", "x"],
     ["hold", "list"],
     ["hold", "release", "x"],
     ["key", "list"],

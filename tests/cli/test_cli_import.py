@@ -108,3 +108,19 @@ def test_what_is_wrong_with_a_line_is_told_in_words(sequela, tmp_path):
     assert "no record has such a field" in told
     assert "line 4, column 2" in told
     assert "{'" not in told
+
+
+def test_privacy_sees_what_was_imported_and_what_comes_late_is_told_with_its_place(sequela, tmp_path):
+    path = tmp_path / "late.json"
+    time, end = "2026-01-02T00:00:00Z", "2026-01-01T00:00:00Z"
+    late = {
+        "wasInvalidatedBy": {"_:i": {"prov:entity": "e", "prov:time": end}},
+        "used": {"_:u": {"prov:activity": "a", "prov:entity": "e", "prov:time": time}},
+    }
+    path.write_text(json.dumps(late))
+    ended = sequela("import", path, "--format", "prov-json", "--json")
+    assert (ended.code, ended.document["refused"]) == (1, [])
+    assert [(one["rule"], one["line"]) for one in ended.document["late"]] == [("use_precedes_invalidation", 1)]
+    assert "use_precedes_invalidation" in sequela("import", path, "--format", "prov-json").out
+    shown = sequela("show", "--name", "e", "--json").document
+    assert "role:privacy" in shown["permissions"]

@@ -64,16 +64,19 @@ def conversation(proxy, direction, call):
 def test_a_registration_whose_connection_is_cut_anywhere_ends_as_one_record(
     application, caller, proxy, through, direction
 ):
-    registrar = registrar_on(through(PATIENT), application)
-    registrar.register([record("parent")], caller)
-    length = conversation(
-        proxy, direction, lambda: registrar.register([derived(f"note-{direction}-whole", "parent")], caller)
-    )
+    database = through(PATIENT)
+    registrar_on(database, application).register([record("parent")], caller)
+
+    def registered(name):
+        # One that remembers nothing of the parent: it looks first, and then writes.
+        return registrar_on(database, application).register([derived(name, "parent")], caller)
+
+    length = conversation(proxy, direction, lambda: registered(f"note-{direction}-whole"))
     seen = set()
     places = [length * part // CUTS for part in range(CUTS)]
     for after in places:
         proxy.cut(direction, after)
-        result = registrar.register([derived(f"note-{direction}-{after:05}", "parent")], caller)[0]
+        result = registered(f"note-{direction}-{after:05}")[0]
         seen.add(result.status.value)
         assert count(application.database, result.identity) == 1
     assert proxy.cuts == len(places)

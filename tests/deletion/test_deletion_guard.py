@@ -9,7 +9,7 @@ import pytest
 
 from graph.database.catalogue import default_query_folder, load_catalogue
 from graph.database.database import RetryPolicy, open_database
-from graph.database.journaling import applied_in, is_behind, journaled
+from graph.database.journaling import applied_in, is_behind, journal_findings, journaled
 from graph.errors import NotReady
 from graph.records.read import RecordView, TombstoneView, read_record
 from graph.vocabulary import JournalEntryKind
@@ -89,3 +89,21 @@ def test_an_entry_whose_transaction_was_rolled_back_is_gone_through_by_the_next_
     Worker(application, "worker-1").run_once()
     assert applied_in(application.database).position == application.journal.head()
     assert catch_up(application).entries == 0
+
+
+def findings(application):
+    found = journal_findings(application.database, application.journal)
+    return [(one.invariant.value, one.message) for one in found]
+
+
+def test_the_checker_names_a_journal_that_is_ahead_or_gone(application, caller):
+    """I11: the mark of the graph is the head of the journal."""
+    known = family(application, caller, CHAIN)
+    delete(application, caller, known["root"])
+    assert findings(application) == []
+    application.journal.append(JournalEntryKind.REQUEST_REJECTED, 1, {"requestId": "never-committed"})
+    assert findings(application) == [("I11", "1 entries of the journal are not applied")]
+    application.journal.path.unlink()
+    assert [code for code, _ in findings(application)] == ["I11"]
+    application.database.administer("MATCH (j:Journal) DELETE j")
+    assert findings(application) == [("I11", "the graph was never paired with a journal")]

@@ -69,7 +69,7 @@ def test_a_held_root_stays_and_what_came_of_it_goes(application: Application, ca
         "legal-owner",
         "open",
     )
-    assert entry.review_at == instant_from_text("2026-06-01T00:00:00Z")
+    assert entry.review_at == instant_from_text("2026-05-31T00:00:00Z")
 
 
 @pytest.mark.req("DEL-10", "DEL-18")
@@ -125,7 +125,7 @@ def test_releasing_one_of_two_holds_keeps_the_record_and_the_ledger_names_the_ot
 ):
     (r,) = register(application, caller, record("r"))
     first = hold(application, caller, r, authority="order 1")
-    second = hold(application, caller, r, authority="order 2", reviewAt="2026-07-01T00:00:00Z")
+    second = hold(application, caller, r, authority="order 2", reviewAt="2026-05-31T08:00:00Z")
     view = delete(application, caller, r)
     application.holds.release(first.hold_id, caller)
     work(application)
@@ -244,11 +244,16 @@ def test_all_of_the_named_records_are_held_or_none(application: Application, cal
         ({"authority": ""}, NotAuthorized, "EXCEPTION_NOT_AUTHORIZED"),
         ({"authority": " \t"}, NotAuthorized, "EXCEPTION_NOT_AUTHORIZED"),
         ({"policyRef": " "}, NotAuthorized, "EXCEPTION_NOT_AUTHORIZED"),
+        ({"policyRef": "case-12"}, NotAuthorized, "EXCEPTION_NOT_AUTHORIZED"),
+        ({"policyRef": "exceptions/incident_hold"}, NotAuthorized, "EXCEPTION_NOT_AUTHORIZED"),
+        ({"policyRef": "field-service@0.0.9"}, NotAuthorized, "EXCEPTION_NOT_AUTHORIZED"),
         ({"contact": ""}, NotAuthorized, "EXCEPTION_NOT_AUTHORIZED"),
         ({"reviewAt": "2026-03-02T08:59:59Z"}, InvalidInput, "MALFORMED_INPUT"),
         ({"reviewAt": "2026-03-02T09:00:00Z"}, InvalidInput, "MALFORMED_INPUT"),
-        ({"reviewAt": "2026-06-01T00:00:00"}, InvalidInput, "MALFORMED_INPUT"),
+        ({"reviewAt": "2026-05-31T00:00:00"}, InvalidInput, "MALFORMED_INPUT"),
         ({"reviewAt": "never"}, InvalidInput, "MALFORMED_INPUT"),
+        ({"reviewAt": "2026-05-31T09:00:00.000001Z"}, InvalidInput, "LIMIT_EXCEEDED"),
+        ({"reviewAt": "9999-12-31T00:00:00Z"}, InvalidInput, "LIMIT_EXCEEDED"),
     ],
 )
 def test_a_hold_without_its_ground_is_refused_and_keeps_nothing(
@@ -377,3 +382,27 @@ def test_the_ledger_pages_without_gap_or_repeat_and_keeps_to_the_tenant(applicat
     for size in (0, 10_001):
         with pytest.raises(InvalidInput):
             application.holds.exceptions(caller, page_size=size)
+
+
+@pytest.mark.req("EXC-01")
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"reviewAt": "2026-05-31T09:00:00Z"},
+        {"policyRef": "field-service@1.0.0"},
+        {"policyRef": "exceptions/incident_hold", "exceptionType": "incident_hold", "reviewAt": "2026-04-01T09:00:00Z"},
+    ],
+)
+def test_a_hold_is_reviewed_within_the_days_of_its_type_and_names_what_declares_it(
+    application: Application, caller: Caller, changes
+):
+    """Legal holds are reviewed within 90 days and incident holds within 30, to the instant."""
+    (r,) = register(application, caller, record("r"))
+    assert hold(application, caller, r, **changes).state == "active"
+
+
+def test_a_review_that_lies_too_far_says_how_far_it_may(application: Application, caller: Caller):
+    (r,) = register(application, caller, record("r"))
+    with pytest.raises(InvalidInput) as refused:
+        hold(application, caller, r, reviewAt="2027-01-01T00:00:00Z")
+    assert refused.value.details == {"limit": "reviewDays", "max": 90}

@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import pytest
 
+from graph.database.checker import check
 from graph.database.journaling import applied_in, is_behind, pair_journal
 from graph.errors import NotReady, Refused
 from graph.records.read import read_content
@@ -72,10 +73,12 @@ def test_what_the_restored_graph_never_had_gets_its_tombstone(application, calle
     (root,) = register(application, caller, record("root"))
     taken = take_graph(application.database)
     (late,) = register(application, caller, derived("late", "root"))
-    delete(application, caller, root)
+    view = delete(application, caller, root)
     again = restored(application, taken)
     catch_up(again)
     assert tombstones(again.database) == {root, late}
+    assert graph_outcomes(again, caller, view.request_id) == {root: "deleted", late: "deleted"}
+    assert check(again.database, again.policy).findings == ()
     (result,) = again.registrar.register([derived("late", "root")], caller)
     assert (result.status, result.code) == ("refused", "TOMBSTONE_BLOCKED")
 

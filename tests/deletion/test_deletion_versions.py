@@ -59,3 +59,16 @@ def test_nothing_is_put_in_quarantine_behind_a_deleted_version(application: Appl
     (result,) = application.registrar.register([record("v2", supersedes=older, **CORRECTED)], caller)
     assert (result.status, result.code) == ("refused", "TOMBSTONE_BLOCKED")
     assert CANARY not in everything(application.database)
+
+
+def test_a_version_whose_successor_was_deleted_gets_another_one(application, caller):
+    older, source = register(application, caller, record("v1"), record("source"))
+    register(application, caller, derived("v2", "source", supersedes=older))
+    fork = application.registrar.register([record("v2b", supersedes=older)], caller)[0]
+    assert (fork.status, fork.code) == ("refused", "SUPERSESSION_FORK")
+    delete(application, caller, source)
+    (third,) = register(application, caller, record("v3", supersedes=older))
+    again = application.registrar.register([record("v4", supersedes=older)], caller)[0]
+    assert (again.status, again.code) == ("refused", "SUPERSESSION_FORK")
+    assert check(application.database, application.policy).findings == ()
+    register(application, caller, record("v4", supersedes=third))

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from graph.errors import Conflict, InvalidInput, NotAuthorized, Oversized
+from graph.errors import Conflict, NotAuthorized, Oversized
 from graph.records.read import read_content
 from graph.vocabulary import Role
 from service.formats import prov_read
@@ -24,7 +24,6 @@ PREFIX = {"ex": EX}
 SCOPE = "lineage"
 DEFAULTS = ProvEnvelope(
     owner_id="platform-owner",
-    source_id="prov-json",
     observed_at="2026-03-02T08:00:00Z",
     permissions=tuple(READERS),
     purpose=("maintenance",),
@@ -280,7 +279,6 @@ LONG = "n" * 3_000
 ODD_NAMES = {
     "s3://h:9000/x": "s3://h:9000/x",
     "123": "123",
-    "a:b:c": "a:b:c",
     "a/b?c#d%2F": "a/b?c#d%2F",
     "ex:a:b": f"{EX}a:b",
     "ex:": EX,
@@ -293,7 +291,7 @@ ODD_NAMES = {
     "ex:user-42": f"{EX}user-42",
     "ex:User_42": f"{EX}User_42",
     "prov:Thing": "http://www.w3.org/ns/prov#Thing",
-    "default:x": "default:x",
+    "urn:x:y": "urn:x:y",
     "'; MATCH (n) DETACH DELETE n; //": "'; MATCH (n) DETACH DELETE n; //",
 }
 
@@ -412,42 +410,6 @@ def test_a_caller_who_is_no_producer_imports_nothing(world):
     with pytest.raises(NotAuthorized):
         auditor.take(WHOLE)
     assert world.records() == {}
-
-
-# Text, line, column, path: none of it may repeat what only the document says.
-MALFORMED = [
-    (b'{"entity": {"ex:canary": {"ex:canary": null}}}', 1, 27, "entity.*.*"),
-    (b'{"entity": {"ex:canary": {}, "ex:canary": {}}}', 1, 30, None),
-    (b'{"entity": {"ex:canary": {"ex:n": NaN}}}', 1, 35, None),
-    (b'{\n"used": {"_:u": {"prov:entity": ["ex:canary", "ex:b"]}}}', 2, 18, "used.*.prov:entity"),
-    (b'{"used": {"_:u": {"prov:entity": []}}}', 1, 19, "used.*.prov:entity"),
-    (b'{"used": {"_:u": {"prov:entity": 5}}}', 1, 19, "used.*.prov:entity"),
-    (
-        b'{"prefix": {"p": "http://www.w3.org/ns/prov#"}, "used": {"_:u": {"prov:entity": "a", "p:entity": "b"}}}',
-        1,
-        86,
-        "used.*.*",
-    ),
-    (b'{"prefix": {"prov": "http://canary.example/"}}', 1, 13, "prefix.*"),
-    (b'{"prefix": {"canary": 5}}', 1, 13, "prefix.*"),
-    (b'{"derivedByInsertionFrom": {"ex:canary": {}}}', 1, 2, "*"),
-    (b'{"bundle": {"ex:canary": {"bundle": {}}}}', 1, 27, "bundle.*.bundle"),
-    (b'{"entity": {"ex:canary": [{}, 5]}}', 1, 31, "entity.*.1"),
-    (b'{"entity": {"ex:e": {"ex:n": {"$": "canary", "other": 1}}}}', 1, 22, "entity.*.*"),
-    (b'{"entity": {"ex:e": {"ex:n": {"$": "canary", "type": 1}}}}', 1, 22, "entity.*.*"),
-    (b'{"entity": {"ex:e": {"ex:n": [["canary"]]}}}', 1, 22, "entity.*.*"),
-    (b'{"entity": {"": {}}}', 1, 13, "entity.*"),
-    (b'{"entity": {"canary\\u0000": {}}}', 1, 13, "entity.*"),
-]
-
-
-@pytest.mark.parametrize(("text", "line", "column", "path"), MALFORMED)
-def test_what_is_no_prov_json_is_refused_with_its_place_and_without_its_content(text, line, column, path):
-    with pytest.raises(InvalidInput) as refusal:
-        read_prov_json(text)
-    details = refusal.value.details
-    assert (details["line"], details["column"], details.get("path")) == (line, column, path)
-    assert "canary" not in f"{refusal.value.message} {details}"
 
 
 def test_limits_are_named_on_both_sides(monkeypatch, world):

@@ -196,7 +196,7 @@ DECIDING: dict[ModuleType, set[str]] = {
 TOLD = {
     *("RecordInput", "Draft", "Known", "Facts", "Caller", "Policy", "int"),
     *("Mapping[str, JsonValue]", "Mapping[str, Known]", "Mapping[str, frozenset[str]]"),
-    *("Collection[str]", "frozenset[str]", "Collection[tuple[str, str]]"),
+    *("Collection[str]", "frozenset[str]", "Collection[tuple[str, str]]", "Container[str]"),
 }
 # Takes an envelope to strip it, and decides nothing.
 STRIPS = "shell_envelope"

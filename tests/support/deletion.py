@@ -70,7 +70,7 @@ def hold(
         "authority": "order 12/2026",
         "policyRef": "exceptions/legal_hold",
         "contact": "mailto:legal@fieldops.example",
-        "reviewAt": "2026-06-01T00:00:00Z",
+        "reviewAt": "2026-05-31T00:00:00Z",
         **changes,
     }
     return application.holds.place(HoldInput.model_validate(stated), caller, key or fresh_key())

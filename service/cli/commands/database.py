@@ -117,6 +117,46 @@ def schema(
         invocation.end(ExitCode.NO)
 
 
+@command(app, "journal", example="sequela db journal --json", acts=False)
+def journal(
+    invocation: Invocation,
+    renew: Annotated[
+        bool, typer.Option("--renew", help="Begin a new journal where the old one is lost for good.")
+    ] = False,
+) -> None:
+    """Say how the tombstone journal stands to the database; exit code 1 where they do not go together."""
+    from graph.clock import SystemClock  # noqa: PLC0415 - heavy; only when the command runs
+    from graph.database.journal import FileJournal  # noqa: PLC0415
+    from graph.database.journaling import applied_in, check_pairing, renew_journal  # noqa: PLC0415
+    from graph.errors import NotReady  # noqa: PLC0415
+    from graph.ids import SystemIds  # noqa: PLC0415
+    from service.cli.connecting import open_server  # noqa: PLC0415
+
+    there, fault = FileJournal(load_settings().journal_path), None
+    if renew and there.exists():
+        raise typer.BadParameter(f"{there.path} is there: move it away before a new one is begun.")
+    with open_server(invocation) as database:
+        if renew:
+            renew_journal(database, there, SystemIds(), SystemClock())
+        applied = applied_in(database)
+    try:
+        if applied is not None:
+            check_pairing(applied, there)
+        entries = there.head().sequence
+    except NotReady as error:
+        fault, entries = error, None
+    document = {
+        "file": str(there.path),
+        "entries": entries,
+        "applied": applied.position.sequence if applied else None,
+        "fault": fault.code if fault else None,
+    }
+    invocation.screen.answer(document, fields(document))
+    if fault is not None:
+        invocation.screen.say(f"{fault.message}.")
+        invocation.end(ExitCode.NO)
+
+
 def _server(invocation: Invocation) -> LocalServer:
     settings = load_settings()
     if settings.neo4j_uri is not None:

@@ -30,7 +30,7 @@ def add_to(root: typer.Typer) -> None:
 @command(
     app,
     "place",
-    example="sequela hold place ID --type legal_hold --authority 'Order 12' --policy-ref case-12 "
+    example="sequela hold place ID --type legal_hold --authority 'Order 12' --policy-ref exceptions/legal_hold "
     "--contact mailto:legal@fieldops.example --review-at 2027-01-31T00:00:00Z",
     looks=True,
 )
@@ -41,7 +41,7 @@ def place(
     authority: Annotated[str, typer.Option("--authority", help="The order or duty that it rests on.")],
     policy_ref: Annotated[
         str,
-        typer.Option("--policy-ref", help="Where it is filed: any text, such as case-12."),
+        typer.Option("--policy-ref", help="What declares it: the policy's id, or exceptions/ and the type."),
     ],
     contact: Annotated[str, typer.Option("--contact", help="Who answers for it.")],
     review_at: Annotated[str, typer.Option("--review-at", help="When it is reviewed: RFC 3339 with a zone.")],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import Annotated, cast
 
@@ -9,7 +10,7 @@ import typer
 from rich.text import Text
 
 from graph.errors import PolicyInvalid
-from service.cli.checking import report_document, report_lines
+from service.cli.checking import repair_lines, report_document, report_lines
 from service.cli.exits import ExitCode
 from service.cli.invocation import Invocation, command, load_settings
 from service.cli.tables import fields
@@ -61,12 +62,26 @@ def _answer_faults(invocation: Invocation, error: PolicyInvalid) -> None:
     invocation.end(ExitCode.NO)
 
 
-def check(invocation: Invocation) -> None:
+def check(
+    invocation: Invocation,
+    fix: Annotated[
+        bool,
+        typer.Option(
+            "--fix",
+            help="Mend first what is safe: leases that ran out, requests that wait for nothing, fences of no deletion.",
+        ),
+    ] = False,
+) -> None:
     """Hold the live graph against every invariant and name each offender; exit code 1 where there are any."""
     from graph.database.checker import check as check_graph  # noqa: PLC0415 - heavy; only when the command runs
+    from graph.database.journaling import journal_findings  # noqa: PLC0415
+    from graph.database.repairs import repair  # noqa: PLC0415
 
     with invocation.application() as application, invocation.screen.counting("Checking") as told:
-        report = check_graph(application.database, application.policy, progress=told)
-    invocation.screen.answer(report_document(report), *report_lines(report))
+        database, policy, now = application.database, application.policy, application.clock.now()
+        repairs = repair(database, policy, now=now, progress=told) if fix else ()
+        journal = partial(journal_findings, database, application.journal)
+        report = check_graph(database, policy, now=now, progress=told, extra=(journal,))
+    invocation.screen.answer(report_document(report, repairs), *repair_lines(repairs), *report_lines(report))
     if not report.clean:
         invocation.end(ExitCode.NO)
