@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from graph.access import Caller
+from graph.clock import SECOND, instant_to_text
 from graph.database.database import Database
 from graph.envelope import RecordInput
 from graph.vocabulary import Role
@@ -28,7 +29,7 @@ from tests.support.records import PURPOSE, TENANT, derived, record
 
 KEY = b"k" * 32
 CALLER = Caller(TENANT, "tech-17", frozenset(Role), PURPOSE)
-REVIEW_AT = "2099-01-01T00:00:00Z"
+DAY = 86_400 * SECOND
 IDLE_SECONDS = 240.0
 ENDED = ("COMPLETED", "COMPLETED_WITH_EXCEPTIONS", "CLOSED_WITH_OWNED_FAILURES", "REJECTED")
 
@@ -39,6 +40,11 @@ class Template:
 
     home: Path
     graph: Taken
+
+
+def review_at(application: Application) -> str:
+    """When the hold is reviewed: a midnight some weeks ahead, the same whenever a day's runs repeat the call."""
+    return instant_to_text((application.clock.now() // DAY + 60) * DAY)
 
 
 def world(application: Application) -> list[RecordInput]:
@@ -76,7 +82,7 @@ def tell_deletion(application: Application) -> None:
 def begin(application: Application) -> None:
     """Register everything, and hold one of it; what is there already, or was deleted already, is left as it is."""
     application.registrar.register(world(application), CALLER)
-    hold(application, CALLER, application.keys.identity(TENANT, "held"), key="hold", reviewAt=REVIEW_AT)
+    hold(application, CALLER, application.keys.identity(TENANT, "held"), key="hold", reviewAt=review_at(application))
 
 
 def finish(application: Application) -> None:
@@ -85,7 +91,9 @@ def finish(application: Application) -> None:
     filed = application.deletions.file(by_ids(*scope), CALLER, "delete").request_id
     work_to_the_end(application)
     application.deletions.retry(filed, CALLER)
-    placed_hold = hold(application, CALLER, application.keys.identity(TENANT, "held"), key="hold", reviewAt=REVIEW_AT)
+    placed_hold = hold(
+        application, CALLER, application.keys.identity(TENANT, "held"), key="hold", reviewAt=review_at(application)
+    )
     application.holds.release(placed_hold.hold_id, CALLER)
     work_to_the_end(application)
 

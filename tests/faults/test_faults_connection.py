@@ -19,7 +19,7 @@ from graph.errors import OutcomeUnknown, Unavailable
 from service.bootstrap import Application
 from tests.faults.ending import difference, ending
 from tests.faults.expected import REOPENED
-from tests.faults.stories import CALLER, REVIEW_AT, new_home, request_states, world
+from tests.faults.stories import CALLER, new_home, request_states, review_at, world
 from tests.support.deletion import by_ids, hold, work
 from tests.support.proxy import cutting_proxy
 from tests.support.records import TENANT
@@ -47,7 +47,7 @@ def _conclude(application: Application) -> None:
 
 
 def _hold(application: Application) -> object:
-    return hold(application, CALLER, _named(application, "held"), key="hold", reviewAt=REVIEW_AT)
+    return hold(application, CALLER, _named(application, "held"), key="hold", reviewAt=review_at(application))
 
 
 def _release(application: Application) -> None:
