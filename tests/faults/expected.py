@@ -46,7 +46,7 @@ EXPECTED: tuple[Expected, ...] = (
     ),
     Expected(
         r"odd killed (file\.before_commit|journal\.after_append)",
-        (r"[+-] .*(victim|receipt|request_rejected|content_removed).*",),
+        (r"[+-] .*(victim|tampered|receipt|request_rejected|content_removed).*",),
         "the filing was rolled back after its entry: the catch-up of the next start files it again and carries it out,"
         " before the story takes its requester's grant away",
     ),
