@@ -106,7 +106,7 @@ def _file(application: Application, caller: Caller) -> str:
     return application.deletions.file(by_ids(root), caller, "one-key").request_id
 
 
-@pytest.mark.req("DEL-03", "DEL-05", "DEL-07", "DEL-14", "DEL-11")
+@pytest.mark.req("DEL-03", "DEL-05", "DEL-07", "DEL-14", "DEL-11", "LIN-11")
 @pytest.mark.parametrize("after", [False, True], ids=["before-the-effect", "after-the-effect"])
 def test_a_run_killed_at_any_statement_ends_like_one_that_was_not(
     application: Application, caller: Caller, clock: ManualClock, after

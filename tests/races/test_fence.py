@@ -126,7 +126,7 @@ def test_without_the_lock_derivatives_escape(application: Application, caller: C
     assert tally.escaped > 0
 
 
-@pytest.mark.req("DEL-18", "DEL-24")
+@pytest.mark.req("DEL-18", "DEL-24", "LIN-11")
 def test_no_active_derivative_is_left_after_whole_deletions(application: Application, caller: Caller):
     roots = _roots(application, caller, DELETION_ROUNDS, dense=False)
 
