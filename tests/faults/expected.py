@@ -1,4 +1,8 @@
-"""Where the end of an interrupted run may differ from the fault-free one, and why. Written as data, before the runs."""
+"""Where the end of an interrupted run may differ from the fault-free one, and why.
+
+Each row was added after a run had shown the difference and somebody had found its reason: a row can hide a defect that
+looks like it. The rows of the `odd` story are wide (any line about one record or receipt), those about attempts narrow.
+"""
 
 from __future__ import annotations
 

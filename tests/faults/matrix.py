@@ -227,7 +227,7 @@ class Matrix:
         return home
 
     def _end(self, home: Path) -> Ending:
-        """The end, and what the check finds as lines of it: a story that tampers has findings without any fault."""
+        """The end, and what the check finds as lines of it."""
         report = check(self.database, self._policy)
         findings = Counter(f"finding {one.invariant.value} {one.message}" for one in report.findings)
         return ending(self.database, home) + findings

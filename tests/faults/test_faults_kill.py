@@ -36,6 +36,7 @@ def test_a_victim_changes_nothing_about_the_end(matrix, cell):
     assert matrix.run(cell).unexpected == []
 
 
-def test_only_the_story_that_tampers_has_findings(matrix):
+def test_the_fault_free_ends_have_no_findings(matrix):
+    """So that an end that is equal to one of them is clean as well."""
     found = {story: [line for line in matrix.fault_free(story)[1] if line.startswith("finding")] for story in STORIES}
-    assert {story for story, lines in found.items() if lines} == {"odd"}
+    assert found == {"deletion": [], "odd": [], "restore": []}
