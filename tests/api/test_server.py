@@ -21,7 +21,7 @@ from graph.clock import SystemClock
 from graph.errors import Unavailable
 from graph.ids import SystemIds
 from graph.vocabulary import Role
-from service.api.server import serve
+from service.api.server import _listening, serve
 from service.auth import create_key
 from tests.support.records import PURPOSE, TENANT, stated
 
@@ -101,3 +101,11 @@ def test_an_address_that_is_taken_is_said_to_be(application):
         port = taken.getsockname()[1]
         with pytest.raises(Unavailable, match=f"127.0.0.1:{port} cannot be listened on"):
             serve(application, "127.0.0.1", port)
+
+
+def test_answers_are_sent_without_waiting_for_receipts():
+    with _listening("127.0.0.1", 0) as listener, socket.create_connection(listener.getsockname()) as client:
+        accepted, _ = listener.accept()
+        with accepted:
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY) == 1
+        assert client.fileno() > 0
