@@ -34,6 +34,7 @@ app = FastAPI()
 def empty() -> dict[str, str]:
     return {"status": "ok"}
 listener = socket.create_server(("127.0.0.1", 0))
+listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 print(f"http://127.0.0.1:{listener.getsockname()[1]}", file=sys.stderr, flush=True)
 uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False)).run(sockets=[listener])
 """
