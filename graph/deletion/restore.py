@@ -108,7 +108,9 @@ class Restorer:
             if request_id not in gap.rejected:
                 scope = sorted(str(identity) for identity in cast("list[JsonValue]", values["scope"]))
                 key = scope_key(str(values["tenantId"]), scope)
-                request = {**values, "state": DeletionState.AUTHENTICATED}
+                # Whose removals stand in the journal was judged; of any other, authority is judged when it runs.
+                judged = request_id in gap.removing
+                request = {**values, "state": DeletionState.AUTHENTICATED if judged else DeletionState.RECEIVED}
                 self.database.write("merge_request_journaled", scopeKey=key, request=request, scope=scope)
         for request_id in sorted(gap.rejected):
             changes = {"reason": ReasonCode.REQUESTER_UNAUTHORIZED, "scopeKey": None, "finishedAt": self.clock.now()}

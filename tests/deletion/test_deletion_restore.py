@@ -13,7 +13,7 @@ from graph.database.checker import check
 from graph.database.journaling import applied_in, is_behind, pair_journal
 from graph.errors import NotReady, Refused
 from graph.records.read import read_content
-from graph.vocabulary import JournalEntryKind
+from graph.vocabulary import JournalEntryKind, Role
 from service.runtime import catch_up
 from tests.support.deletion import (
     CANARY,
@@ -31,6 +31,7 @@ from tests.support.deletion import (
     register,
     tombstones,
     with_copy,
+    with_roles,
     work,
 )
 from tests.support.graph_copy import load_graph, take_graph
@@ -229,3 +230,24 @@ def test_a_graph_that_is_older_than_its_journal_hands_on_its_tombstones(applicat
     again = restored(upgraded, taken)
     catch_up(again)
     assert tombstones(again.database) == {known["root"], known["summary"], known["of-summary"]}
+
+
+@pytest.mark.parametrize(("removes", "state"), [(False, "REJECTED"), (True, "COMPLETED")])
+def test_authority_is_judged_at_the_run_unless_something_was_removed(application, caller, removes, state):
+    """The roles of the requester are taken away in the journal's copy, as a policy that no longer grants them would."""
+    known = family(application, caller, CHAIN)
+    taken = take_graph(application.database)
+    requester = with_roles(Role.SOURCE_OWNER, Role.PRIVACY)
+    filed = application.deletions.file(by_ids(known["root"]), requester, fresh_key())
+    body = dict(next(one for one in application.journal.after(0) if one.kind == "request_filed").body["request"])
+    application.journal.path.unlink()
+    again = replace(application)
+    again.journal.create(applied_in(application.database).journal_id, 1)
+    filed_again = {"request": {**body, "requesterRoles": ["auditor"]}}
+    again.journal.append(JournalEntryKind.REQUEST_FILED, 2, filed_again)
+    if removes:
+        removal = {"requestId": filed.request_id, "reasonCode": "PRINCIPAL_REQUEST", "policyRef": "field-service@1.0.0"}
+        again.journal.append(JournalEntryKind.CONTENT_REMOVED, 3, {**removal, "delete": [], "invalidate": []})
+    load_graph(application.database, taken)
+    again.restorer.catch_up()
+    assert again.deletions.view(filed.request_id, caller).state == state
