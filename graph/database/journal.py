@@ -56,7 +56,7 @@ class FileJournal:
     """The journal in one file, shared by the processes of one machine.
 
     Args:
-        path: the file; see `create` and `scan`.
+        path: the file; `create` makes it.
         failpoints: told before and after each append.
     """
 

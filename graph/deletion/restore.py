@@ -126,9 +126,10 @@ class Restorer:
 
     def _absent(self, gap: _Gap) -> None:
         """Give what the graph never had its tombstone and outcome, before the requests go on and end."""
+        kept = gap.kept
         for entry in self._removed_in(gap):
             request_id = entry.body.get("requestId")
-            for rows in chunks(list(_tombstones(entry, gap.kept)), REPLAY_ROWS):
+            for rows in chunks(list(_tombstones(entry, kept)), REPLAY_ROWS):
                 created = self.database.write("create_tombstones_absent", rows=rows)[0].texts("created")
                 if created and isinstance(request_id, str):
                     self.deletions.settle_again(request_id, created)
