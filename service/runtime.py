@@ -72,7 +72,7 @@ def running_application(settings: Settings, *, local: LocalServer | None = None)
 
 @contextmanager
 def _application_at(settings: Settings, uri: str, user: str, password: str) -> Generator[Application]:
-    retry = RetryPolicy(total_seconds=settings.retry_total_seconds)
+    retry = RetryPolicy(total_seconds=settings.retry_total_seconds, transaction_seconds=settings.transaction_seconds)
     failpoints = failpoints_from_text(settings.failpoints)
     database = open_database(uri, user, password, load_catalogue(default_query_folder()), retry, failpoints)
     try:

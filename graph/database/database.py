@@ -19,8 +19,11 @@ from graph.vocabulary import ReasonCode
 
 T = TypeVar("T")
 
-# Retried although the driver calls them final: a concurrent deletion moved a node under a running statement.
-_CODES_RETRIED_ALSO: Final = frozenset({"Neo.ClientError.Statement.EntityNotFound"})
+# Retried although the driver calls them final: a concurrent deletion moved a node under a running statement; the server
+# ended a transaction while it waited for a lock.
+_CODES_RETRIED_ALSO: Final = frozenset(
+    {"Neo.ClientError.Statement.EntityNotFound", "Neo.ClientError.Transaction.LockClientStopped"}
+)
 # Final although the driver calls it transient: the same statement will need the same memory again.
 _CODES_FINAL: Final = frozenset({"Neo.TransientError.General.MemoryPoolOutOfMemoryError"})
 # How long a call waits for a check that another one runs.
@@ -36,11 +39,20 @@ TRANSACTION_TIMEOUT_CODES: Final = frozenset(
 
 @dataclass(frozen=True)
 class RetryPolicy:
-    """How long a statement is tried again: random exponential waits within a total time, all in seconds."""
+    """How long a statement is tried again: random exponential waits within a total time, all in seconds.
+
+    Attributes:
+        wait_seconds_min: the first wait is up to twice this.
+        wait_seconds_max: no wait is longer.
+        total_seconds: after this no further try begins.
+        transaction_seconds: the server ends a writing transaction that is older and frees what it locked, so that a
+            writer that froze keeps nobody waiting for ever.
+    """
 
     wait_seconds_min: float = 0.02
     wait_seconds_max: float = 1.0
     total_seconds: float = 30.0
+    transaction_seconds: float = 120.0
 
 
 class ConstraintViolated(Exception):
@@ -106,7 +118,8 @@ class Database:
             params: exactly the declared parameters.
         """
         text = self._text(name, writes=False, params=params, literals=literals)
-        return self._retried(lambda: self._run(neo4j.READ_ACCESS, neo4j.Query(_literal(text), timeout=timeout), params))
+        query = neo4j.Query(_literal(text), timeout=timeout)
+        return self._retried(lambda: self._run(neo4j.READ_ACCESS, query, params), timed=timeout is not None)
 
     def write(self, name: str, /, **params: object) -> list[Row]:
         """Run a writing query as a transaction of its own."""
@@ -159,12 +172,14 @@ class Database:
 
     def _committed(self, name: str, text: str, params: Mapping[str, object]) -> list[Row]:
         self._failpoints.reached(f"{name}.before_commit")
-        rows = self._run(neo4j.WRITE_ACCESS, neo4j.Query(_literal(text)), params)
+        query = neo4j.Query(_literal(text), timeout=self._retry.transaction_seconds)
+        rows = self._run(neo4j.WRITE_ACCESS, query, params)
         self._failpoints.reached(f"{name}.after_commit")
         return rows
 
     def _transact(self, name: str, steps: Callable[[Statements], T]) -> T:
-        with self._session(neo4j.WRITE_ACCESS) as session, session.begin_transaction() as transaction:
+        limit = self._retry.transaction_seconds
+        with self._session(neo4j.WRITE_ACCESS) as session, session.begin_transaction(timeout=limit) as transaction:
             result = steps(_TransactionStatements(self, transaction))
             self._failpoints.reached(f"{name}.before_commit")
             transaction.commit()
@@ -189,9 +204,10 @@ class Database:
         """The text of a query for use inside a transaction, its parameters checked."""
         return self._text(name, writes=None, params=params)
 
-    def _retried(self, call: Callable[[], T]) -> T:
+    def _retried(self, call: Callable[[], T], *, timed: bool = False) -> T:
+        """The answer of a call that is repeated; `timed` where its caller asked for a time limit and is told of it."""
         retrying = Retrying(
-            retry=retry_if_exception(_may_retry),
+            retry=retry_if_exception(_may_retry if timed else _may_retry_late),
             wait=wait_random_exponential(multiplier=self._retry.wait_seconds_min, max=self._retry.wait_seconds_max),
             stop=stop_after_delay(self._retry.total_seconds),
             retry_error_callback=_give_up,
@@ -314,6 +330,13 @@ def _may_retry(error: BaseException) -> bool:
         return False
     # A lost answer to a commit is repeated too: every write finds its own earlier effect by its key.
     return error.is_retryable() or code in _CODES_RETRIED_ALSO or isinstance(error, driver_errors.IncompleteCommit)
+
+
+def _may_retry_late(error: BaseException) -> bool:
+    """As `_may_retry`; also where the server ended what waited too long for a lock, or held one for too long."""
+    return _may_retry(error) or (
+        isinstance(error, driver_errors.Neo4jError) and error.code in TRANSACTION_TIMEOUT_CODES
+    )
 
 
 def _give_up(state: RetryCallState) -> object:

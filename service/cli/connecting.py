@@ -15,7 +15,7 @@ from service.local.probe import Connection
 def open_server(invocation: Invocation) -> Generator[Database]:
     """The database of the settings as it is: nothing is prepared, and the private server is left as it was found."""
     settings = load_settings()
-    retry = RetryPolicy(total_seconds=settings.retry_total_seconds)
+    retry = RetryPolicy(total_seconds=settings.retry_total_seconds, transaction_seconds=settings.transaction_seconds)
     if settings.neo4j_uri is not None:
         password = settings.neo4j_password.get_secret_value()
         with _connected(Connection(settings.neo4j_uri, settings.neo4j_user, password), retry) as database:

@@ -150,7 +150,7 @@ def _clients(application: Application, caller: Caller, parents: list[str], picks
 
 def _together(pool: ThreadPoolExecutor, act: Callable[[int], object]) -> float:
     """Seconds until all clients are through, from when all are ready."""
-    barrier = threading.Barrier(CLIENTS + 1)
+    barrier = threading.Barrier(CLIENTS + 1, timeout=60)
 
     def client(slot: int) -> None:
         barrier.wait()

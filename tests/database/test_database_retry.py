@@ -181,6 +181,59 @@ def test_deadlocked_transactions_both_succeed(application):
     assert {row.text("policyId") for row in application.database.read("list_policies")} >= {"left", "right"}
 
 
+def _marked(statements, number):
+    stores = [{"storeId": "wanted by both", "ownerId": f"owner-{number}"}]
+    statements.run("merge_policy", policyId=f"policy-{number}", digest="d", ownerId="o", at=number, stores=stores)
+
+
+@pytest.fixture
+def frozen(application, neo4j_server):
+    """A writer that stands still in its first transaction, with a lock, until it is let go on."""
+    catalogue = load_catalogue(default_query_folder())
+    address = (neo4j_server.uri, neo4j_server.user, neo4j_server.password)
+    database = open_database(*address, catalogue, RetryPolicy(total_seconds=60.0, transaction_seconds=1.0))
+    stands, goes_on, tries = threading.Event(), threading.Event(), []
+
+    def steps(statements):
+        _marked(statements, 1)
+        tries.append(1)
+        if len(tries) == 1:
+            stands.set()
+            goes_on.wait(60)
+
+    writer = threading.Thread(target=database.transact, args=("frozen", steps))
+    writer.start()
+    assert stands.wait(30)
+    yield tries
+    goes_on.set()
+    writer.join(60)
+    assert not writer.is_alive()
+    assert len(tries) == 2
+    names = {row.text("policyId") for row in application.database.read("list_policies")}
+    assert names >= {"policy-1"}
+    database.close()
+
+
+def test_a_writer_that_froze_with_a_lock_keeps_nobody_waiting_and_writes_once_it_goes_on(application, frozen):
+    application.database.transact("other", lambda statements: _marked(statements, 2))
+    assert {row.text("policyId") for row in application.database.read("list_policies")} >= {"policy-2"}
+    assert len(frozen) == 1, "it stands still"
+
+
+def test_what_waits_too_long_for_a_lock_is_unavailable_and_has_written_nothing(application, neo4j_server, through):
+    impatient = through(RetryPolicy(total_seconds=0.0, transaction_seconds=1.0))
+
+    def holding(statements):
+        _marked(statements, 1)
+        with pytest.raises(Unavailable):
+            impatient.transact("waiting", lambda inner: _marked(inner, 2))
+
+    application.database.transact("holding", holding)
+    names = {row.text("policyId") for row in application.database.read("list_policies")}
+    assert "policy-1" in names
+    assert "policy-2" not in names
+
+
 def test_a_statement_that_needs_too_much_memory_is_not_tried_again(application):
     with pytest.raises(Oversized) as caught:
         application.database.administer("UNWIND range(1, 100000000) AS i RETURN count(DISTINCT i) AS number")

@@ -87,7 +87,7 @@ def _run(matrix: Matrix, cell: Cell) -> Result:
     except AssertionError as error:
         result = Result(cell, [str(error)], [])
     said = f"{cell.story} {cell.victim} {cell.point}@{cell.visit}: {'equal' if result.equal else 'DIFFERENT'}"
-    _say(f"{said} in {result.seconds:.1f} s{', waited' if result.waited else ''}", sys.stderr)
+    _say(f"{said} in {result.seconds:.1f} s", sys.stderr)
     for line in [*result.unexpected, *(f"(expected) {line}" for line in result.expected)]:
         _say(f"    {line}", sys.stderr)
     return result

@@ -36,8 +36,8 @@ from tests.support.processes import Child, until
 LEASE_SECONDS: Final = 1.0
 REACHED_SECONDS: Final = 120.0
 ENDED_SECONDS: Final = 300.0
-# How long the other process is waited for where the stopped one may hold what it needs.
-MEANWHILE_SECONDS: Final = 6.0
+# After this the server takes away what a stopped process has locked, so that the other one can end.
+TRANSACTION_SECONDS: Final = 4.0
 VICTIMS: Final = ("killed", "stopped", "neo4j")
 
 
@@ -58,7 +58,6 @@ class Result:
     cell: Cell
     unexpected: list[str]
     expected: list[str]
-    waited: bool = False
     seconds: float = 0.0
 
     @property
@@ -134,42 +133,39 @@ class Matrix:
         began = time.monotonic()
         _, free = self.fault_free(cell.story)
         home = self._laid_out(cell.story)
-        act: Callable[[Cell, Path], bool] = {
+        act: Callable[[Cell, Path], None] = {
             "killed": self._killed,
             "stopped": self._stopped,
             "neo4j": self._neo4j,
         }[cell.victim]
-        waited = act(cell, home)
+        act(cell, home)
         found = difference(free, self._end(home))
         expected = [line for line in found if _is_expected(cell, line)]
         unexpected = [line for line in found if line not in expected]
         if not unexpected:
             shutil.rmtree(home)
-        return Result(cell, unexpected, expected, waited, time.monotonic() - began)
+        return Result(cell, unexpected, expected, time.monotonic() - began)
 
-    def _killed(self, cell: Cell, home: Path) -> bool:
+    def _killed(self, cell: Cell, home: Path) -> None:
         child = self._child(cell, home, action="kill")
         assert child.ended(REACHED_SECONDS), "neither killed nor at its end"
         assert child.code == -signal.SIGKILL, f"{cell} was not reached: exit code {child.code}"
         self._told(cell, home)
-        return False
 
-    def _stopped(self, cell: Cell, home: Path) -> bool:
+    def _stopped(self, cell: Cell, home: Path) -> None:
         child = self._child(cell, home, action="stop")
         try:
             assert child.stopped(REACHED_SECONDS), f"{cell} was not reached: exit code {child.code}"
             other = self._child(cell, home)
-            # The stopped one may be in the middle of a transaction, whose locks the other one then waits for.
-            in_time = other.ended(MEANWHILE_SECONDS if _holds_locks(cell.point) else ENDED_SECONDS)
+            # The stopped one may be in the middle of a transaction, whose locks it keeps until the server ends that.
+            assert other.ended(ENDED_SECONDS), "what worked meanwhile does not end"
             child.go_on()
             assert child.ended(ENDED_SECONDS), "what was stopped does not end"
-            assert other.ended(ENDED_SECONDS), "what worked meanwhile does not end"
             assert (child.code, other.code) == (0, 0), f"exit codes {child.code}, {other.code}"
         finally:
             child.kill()
-        return not in_time
 
-    def _neo4j(self, cell: Cell, home: Path) -> bool:
+    def _neo4j(self, cell: Cell, home: Path) -> None:
         child = self._child(cell, home, action="stop")
         try:
             assert child.stopped(REACHED_SECONDS), f"{cell} was not reached: exit code {child.code}"
@@ -181,7 +177,6 @@ class Matrix:
             child.kill()
         if gave_up:
             self._told(cell, home)
-        return gave_up
 
     def _kill_server(self) -> None:
         status = self._server.status()
@@ -205,6 +200,7 @@ class Matrix:
             "SEQUELA_NEO4J_PASSWORD": settings.neo4j_password.get_secret_value(),
             "SEQUELA_LEASE_SECONDS": str(LEASE_SECONDS),
             "SEQUELA_RETRY_TOTAL_SECONDS": "90",
+            "SEQUELA_TRANSACTION_SECONDS": str(TRANSACTION_SECONDS),
             "SEQUELA_FAILPOINTS": f"{cell.point}={action}@{cell.visit}" if action else "",
         }
         return Child(tell, environment, home / "child.log", cell.story)
@@ -231,10 +227,6 @@ class Matrix:
         report = check(self.database, self._policy)
         findings = Counter(f"finding {one.invariant.value} {one.message}" for one in report.findings)
         return ending(self.database, home) + findings
-
-
-def _holds_locks(point: str) -> bool:
-    return point.startswith("journal.") or point.endswith(".before_commit")
 
 
 def _is_expected(cell: Cell, line: str) -> bool:

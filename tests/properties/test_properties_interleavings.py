@@ -133,7 +133,7 @@ def test_every_order_of_several_clients_is_a_right_one(application, caller):
         known = family(application, caller, {f"{label}-{name}": _named(label, of) for name, of in WORLD.items()})
         world = Round(application, caller, known, label)
         clients = CLIENTS[number % len(CLIENTS)]
-        barrier = threading.Barrier(clients)
+        barrier = threading.Barrier(clients, timeout=60)
         with ThreadPoolExecutor(clients) as pool:
             played = [pool.submit(play, world, f"{SEED}/{number}/{client}", barrier) for client in range(clients)]
         for one in played:

@@ -51,7 +51,7 @@ def _race(
     jitter = random.Random(7)
     with ThreadPoolExecutor(REGISTRARS + 1) as pool:
         for root in roots:
-            barrier = threading.Barrier(REGISTRARS + 1)
+            barrier = threading.Barrier(REGISTRARS + 1, timeout=60)
             pauses = [jitter.uniform(0.0, PAUSE_SECONDS_MAX) for _ in range(REGISTRARS + 1)]
             seen = pool.submit(_after, barrier, pauses[-1], lambda root=root: opponent(root))
             verdicts = [

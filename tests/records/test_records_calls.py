@@ -220,7 +220,7 @@ def test_what_was_deleted_but_for_a_hold_is_not_there_to_be_told_again(room):
 
 def at_once(room, *calls):
     """The verdicts of calls that start at the same moment."""
-    barrier = Barrier(len(calls))
+    barrier = Barrier(len(calls), timeout=60)
 
     def call(records):
         barrier.wait()

@@ -117,7 +117,7 @@ def test_of_two_in_one_call_the_first_has_the_place(room):
 
 
 def test_of_many_at_once_one_has_the_place(room):
-    barrier = Barrier(8)
+    barrier = Barrier(8, timeout=60)
 
     def call(number: int):
         barrier.wait()
