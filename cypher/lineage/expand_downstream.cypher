@@ -1,16 +1,26 @@
 // name:    expand_downstream
 // does:    The derivatives of a record at any depth, each once at its shortest distance, through nothing that the
 //          caller may not see; grouped by distance and kind. Whoever asks walks one level more than is
-//          wanted (levels = depthMax + 1), to tell whether the depth limit cut anything off.
+//          wanted (levels = depthMax + 1), to tell whether the depth limit cut anything off. Where no more than
+//          rowsMax are reached, it also answers what list_steps would say of them all, to spare a second round trip.
 // access:  read
-// params:  identity STRING, depthMax INTEGER, listed BOOLEAN, includeDeleted BOOLEAN,
+// params:  identity STRING, depthMax INTEGER, listed BOOLEAN, includeDeleted BOOLEAN, rowsMax INTEGER,
 //          tenantId STRING, tenants LIST<STRING>, purpose STRING, grants LIST<STRING>, states LIST<STRING>
 // literals: levels INTEGER, edgeTypes TYPES
-// returns: edges INTEGER, withheld BOOLEAN, cycle BOOLEAN, groups LIST<MAP>
+// returns: isTombstone BOOLEAN, edges INTEGER, withheld BOOLEAN, cycle BOOLEAN, groups LIST<MAP>, rows LIST<MAP>,
+//          nearer LIST<MAP>, stops LIST<STRING>
 // order:   none; identities within groups are sorted by whoever pages them
-// bound:   one row; levels levels
+// bound:   one row; levels levels, rowsMax entries in rows and their own neighbours
 // plan:    NodeUniqueIndexSeek · VarLengthExpand(Pruning,BFS,All)
 MATCH (root:Identity {identity: $identity})
+WHERE
+  CASE WHEN root:Tombstone
+    THEN EXISTS {
+      (root)<-[:OUTCOME_FOR]-(:Outcome)<-[:HAS_OUTCOME]-(:Request {tenantId: $tenantId})
+    }
+    ELSE root.tenantId IN $tenants AND root.state IN $states AND $purpose IN root.purposes
+      AND any(grant IN $grants WHERE grant IN root.permissions)
+  END
 CALL (root) {
   MATCH p = (root)<-[:$$edgeTypes*1..$$levels]-(reached:Identity)
   WHERE all(n IN nodes(p) WHERE
@@ -23,7 +33,7 @@ CALL (root) {
   WITH depth, reached.kind AS kind, reached = root AS isRoot, collect(reached) AS nodes
   RETURN collect({depth: depth, kind: kind, isRoot: isRoot, nodes: nodes}) AS walked
 }
-WITH walked, [{depth: 0, nodes: [root]}] + [one IN walked WHERE one.depth <= $depthMax AND NOT one.isRoot] AS found
+WITH root, walked, [{depth: 0, nodes: [root]}] + [one IN walked WHERE one.depth <= $depthMax AND NOT one.isRoot] AS found
 CALL (found) {
   UNWIND found AS one
   WITH one.nodes AS nodes, CASE WHEN one.depth < $depthMax THEN 1 ELSE 0 END AS within
@@ -52,9 +62,55 @@ CALL (found, walked, neighbours) {
   WHERE shown IS NULL OR NOT shown
   RETURN count(*) > 0 AS withheld, sum(steps) AS hidden
 }
+// What is shown of the records, where they are no more than a page.
+CALL (walked) {
+  WITH walked, reduce(total = 0, one IN walked | total + size(one.nodes)) AS reachedTotal
+  UNWIND CASE WHEN reachedTotal <= $rowsMax THEN walked ELSE [] END AS one
+  WITH one
+  WHERE one.depth <= $depthMax AND NOT one.isRoot
+  UNWIND one.nodes AS n
+  RETURN collect(n) AS page
+}
+CALL (page) {
+  UNWIND page AS n
+  MATCH (n)-[step:$$edgeTypes]->(m:Identity)
+  WITH m, collect(n.identity) AS farther, collect(type(step)) AS edges
+  WHERE
+    CASE WHEN m:Tombstone
+      THEN $includeDeleted AND EXISTS {
+        (m)<-[:OUTCOME_FOR]-(:Outcome)<-[:HAS_OUTCOME]-(:Request {tenantId: $tenantId})
+      }
+      ELSE m.tenantId IN $tenants AND m.state IN $states AND $purpose IN m.purposes
+        AND any(grant IN $grants WHERE grant IN m.permissions)
+    END
+  RETURN collect({
+    identity: m.identity, isTombstone: m:Tombstone, tenantId: m.tenantId, state: m.state, purposes: m.purposes,
+    permissions: m.permissions, farther: farther, edges: edges
+  }) AS nearer
+}
+CALL (page, withheld) {
+  UNWIND CASE WHEN withheld THEN page ELSE [] END AS n
+  MATCH (n)<-[step:$$edgeTypes]-(m:Identity)
+  WHERE m:Record OR $includeDeleted
+  WITH n,
+    CASE WHEN m:Tombstone
+      THEN $includeDeleted AND EXISTS {
+        (m)<-[:OUTCOME_FOR]-(:Outcome)<-[:HAS_OUTCOME]-(:Request {tenantId: $tenantId})
+      }
+      ELSE m.tenantId IN $tenants AND m.state IN $states AND $purpose IN m.purposes
+        AND any(grant IN $grants WHERE grant IN m.permissions)
+    END AS shown
+  WHERE shown IS NULL OR NOT shown
+  RETURN collect(DISTINCT n.identity) AS stops
+}
 RETURN
-  drawn - hidden AS edges, withheld, any(one IN walked WHERE one.isRoot) AS cycle,
+  root:Tombstone AS isTombstone, drawn - hidden AS edges, withheld, any(one IN walked WHERE one.isRoot) AS cycle,
   [one IN walked WHERE NOT one.isRoot | {
     depth: one.depth, kind: one.kind, total: size(one.nodes),
     identities: CASE WHEN $listed AND one.depth <= $depthMax THEN [node IN one.nodes | node.identity] ELSE [] END
-  }] AS groups
+  }] AS groups,
+  [n IN page | {
+    identity: n.identity, isTombstone: n:Tombstone, tenantId: n.tenantId, state: n.state, purposes: n.purposes,
+    permissions: n.permissions, class: n.class, kind: n.kind, fenced: n.fence IS NOT NULL
+  }] AS rows,
+  nearer, stops

@@ -4,11 +4,20 @@
 // params:  identity STRING, edgeTypes LIST<STRING>, rowsMax INTEGER, includeDeleted BOOLEAN, tenantId STRING,
 //          tenants LIST<STRING>, purpose STRING, grants LIST<STRING>, states LIST<STRING>
 // literals: levels INTEGER
-// returns: nodes INTEGER, edges INTEGER, deepest INTEGER, withheld BOOLEAN, cut BOOLEAN, rows LIST<MAP>
+// returns: isTombstone BOOLEAN, nodes INTEGER, edges INTEGER, deepest INTEGER, withheld BOOLEAN, cut BOOLEAN,
+//          rows LIST<MAP>
 // order:   rows by depth
 // bound:   one row; rowsMax entries in rows
 // plan:    NodeUniqueIndexSeek · VarLengthExpand(Pruning,BFS,All)
 MATCH (target:Identity {identity: $identity})
+WHERE
+  CASE WHEN target:Tombstone
+    THEN EXISTS {
+      (target)<-[:OUTCOME_FOR]-(:Outcome)<-[:HAS_OUTCOME]-(:Request {tenantId: $tenantId})
+    }
+    ELSE target.tenantId IN $tenants AND target.state IN $states AND $purpose IN target.purposes
+      AND any(grant IN $grants WHERE grant IN target.permissions)
+  END
 CALL (target) {
   MATCH p = (target)-[steps:
              OBSERVED_FROM|SUMMARIZED_FROM|INFERRED_FROM|EMBEDDED_FROM|CACHED_FROM|COMPACTED_FROM
@@ -54,7 +63,7 @@ WITH *, [one IN cone WHERE NOT EXISTS {
   RETURN 1
 }] AS roots
 RETURN
-  size(cone) - 1 AS nodes, edges,
+  target:Tombstone AS isTombstone, size(cone) - 1 AS nodes, edges,
   reduce(deepest = 0, one IN cone | CASE WHEN one.depth > deepest THEN one.depth ELSE deepest END) AS deepest,
   withheld, size(roots) > $rowsMax AS cut,
   [one IN roots[0..$rowsMax] | {

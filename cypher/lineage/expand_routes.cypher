@@ -5,11 +5,32 @@
 // params:  identity STRING, source STRING, edgeTypes LIST<STRING>, edgesMax INTEGER, includeDeleted BOOLEAN,
 //          tenantId STRING, tenants LIST<STRING>, purpose STRING, grants LIST<STRING>, states LIST<STRING>
 // literals: levels INTEGER
-// returns: nodes INTEGER, edges INTEGER, deepest INTEGER, withheld BOOLEAN, reaches BOOLEAN, joins LIST<MAP>
+// returns: isTombstone BOOLEAN, nodes INTEGER, edges INTEGER, deepest INTEGER, withheld BOOLEAN, reaches BOOLEAN,
+//          joins LIST<MAP>
 // order:   none
 // bound:   one row; edgesMax edges in joins
 // plan:    NodeUniqueIndexSeek · VarLengthExpand(Pruning,BFS,All)
 MATCH (target:Identity {identity: $identity})
+WHERE
+  CASE WHEN target:Tombstone
+    THEN EXISTS {
+      (target)<-[:OUTCOME_FOR]-(:Outcome)<-[:HAS_OUTCOME]-(:Request {tenantId: $tenantId})
+    }
+    ELSE target.tenantId IN $tenants AND target.state IN $states AND $purpose IN target.purposes
+      AND any(grant IN $grants WHERE grant IN target.permissions)
+  END
+CALL (target) {
+  MATCH (source:Identity {identity: $source})
+  WHERE
+    CASE WHEN source:Tombstone
+      THEN EXISTS {
+        (source)<-[:OUTCOME_FOR]-(:Outcome)<-[:HAS_OUTCOME]-(:Request {tenantId: $tenantId})
+      }
+      ELSE source.tenantId IN $tenants AND source.state IN $states AND $purpose IN source.purposes
+        AND any(grant IN $grants WHERE grant IN source.permissions)
+    END
+  RETURN source:Tombstone AS sourceIsTombstone
+}
 CALL (target) {
   MATCH p = (target)-[steps:
              OBSERVED_FROM|SUMMARIZED_FROM|INFERRED_FROM|EMBEDDED_FROM|CACHED_FROM|COMPACTED_FROM
@@ -66,6 +87,6 @@ CALL (cone, edges) {
   }) AS joins
 }
 RETURN
-  size(cone) - 1 AS nodes, edges,
+  target:Tombstone OR sourceIsTombstone AS isTombstone, size(cone) - 1 AS nodes, edges,
   reduce(deepest = 0, one IN cone | CASE WHEN one.depth > deepest THEN one.depth ELSE deepest END) AS deepest,
   withheld, any(one IN cone WHERE one.depth > 0 AND one.node.identity = $source) AS reaches, joins

@@ -4,11 +4,19 @@
 // params:  identity STRING, includeDeleted BOOLEAN, tenantId STRING, tenants LIST<STRING>,
 //          purpose STRING, grants LIST<STRING>, states LIST<STRING>
 // literals: levels INTEGER
-// returns: withheld BOOLEAN, rows LIST<MAP>
+// returns: isTombstone BOOLEAN, withheld BOOLEAN, rows LIST<MAP>
 // order:   none; place counts from the record that was asked for, older versions below 0
 // bound:   one row; levels versions each way
 // plan:    NodeUniqueIndexSeek · VarLengthExpand(Pruning,BFS,All)
 MATCH (n:Identity {identity: $identity})
+WHERE
+  CASE WHEN n:Tombstone
+    THEN EXISTS {
+      (n)<-[:OUTCOME_FOR]-(:Outcome)<-[:HAS_OUTCOME]-(:Request {tenantId: $tenantId})
+    }
+    ELSE n.tenantId IN $tenants AND n.state IN $states AND $purpose IN n.purposes
+      AND any(grant IN $grants WHERE grant IN n.permissions)
+  END
 CALL (n) {
   MATCH p = (n)-[:SUPERSEDES*1..$$levels]->(other:Identity)
   WHERE all(v IN nodes(p) WHERE
@@ -35,7 +43,7 @@ CALL (n) {
   WITH other, min(length(p)) AS distance
   RETURN collect({node: other, distance: distance}) AS newer
 }
-WITH [{node: n, place: 0}] + [one IN older | {node: one.node, place: -one.distance}]
+WITH n, [{node: n, place: 0}] + [one IN older | {node: one.node, place: -one.distance}]
   + [one IN newer | {node: one.node, place: one.distance}] AS versions
 CALL (versions) {
   UNWIND versions AS one
@@ -52,7 +60,7 @@ CALL (versions) {
     END AS shown
   RETURN count(CASE WHEN shown THEN null ELSE 1 END) > 0 AS withheld
 }
-RETURN withheld, [one IN versions | {
+RETURN n:Tombstone AS isTombstone, withheld, [one IN versions | {
   identity: one.node.identity, place: one.place, isTombstone: one.node:Tombstone, tenantId: one.node.tenantId,
   state: one.node.state, fenced: one.node.fence IS NOT NULL, purposes: one.node.purposes,
   permissions: one.node.permissions, class: one.node.class, kind: one.node.kind, observedAt: one.node.observedAt,

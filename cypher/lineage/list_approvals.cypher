@@ -3,11 +3,19 @@
 // access:  read
 // params:  identity STRING, includeDeleted BOOLEAN, tenantId STRING, tenants LIST<STRING>,
 //          purpose STRING, grants LIST<STRING>, states LIST<STRING>
-// returns: withheld BOOLEAN, rows LIST<MAP>
+// returns: isTombstone BOOLEAN, withheld BOOLEAN, rows LIST<MAP>
 // order:   none
 // bound:   one row; the approvals of one record
 // plan:    NodeUniqueIndexSeek
 MATCH (n:Identity {identity: $identity})
+WHERE
+  CASE WHEN n:Tombstone
+    THEN EXISTS {
+      (n)<-[:OUTCOME_FOR]-(:Outcome)<-[:HAS_OUTCOME]-(:Request {tenantId: $tenantId})
+    }
+    ELSE n.tenantId IN $tenants AND n.state IN $states AND $purpose IN n.purposes
+      AND any(grant IN $grants WHERE grant IN n.permissions)
+  END
 CALL (n) {
   MATCH (n)-[:APPROVED_BY]->(m:Identity)
   WITH DISTINCT m
@@ -26,4 +34,4 @@ CALL (n) {
       fenced: m.fence IS NOT NULL, purposes: m.purposes, permissions: m.permissions
     } ELSE null END) AS rows
 }
-RETURN withheld, rows
+RETURN n:Tombstone AS isTombstone, withheld, rows

@@ -57,8 +57,7 @@ def find_operations(reader: Reader, identity: str) -> Operations:
 
 def find_history(reader: Reader, identity: str) -> History:
     """The versions of a record; see `Lineage.history`."""
-    reader.find(identity)
-    row = reader.one("expand_versions", literals={"levels": VERSIONS_MAX + 1}, identity=identity)
+    row = reader.one("expand_versions", identity, literals={"levels": VERSIONS_MAX + 1})
     found = row.rows("rows")
     seen = sorted((one for one in found if reader.sight.covers(one)), key=lambda one: one.number("place"))
     kept = [one for one in seen if abs(one.number("place")) <= VERSIONS_MAX]
@@ -75,8 +74,7 @@ def find_history(reader: Reader, identity: str) -> History:
 
 def find_approvals(reader: Reader, identity: str) -> Approvals:
     """The approvals of a record; see `Lineage.approvals`."""
-    reader.find(identity)
-    row = reader.one("list_approvals", identity=identity)
+    row = reader.one("list_approvals", identity)
     found = row.rows("rows")
     seen = [one for one in found if reader.sight.covers(one)]
     items = [Approval(one.text("identity"), state_shown(one)) for one in seen]
@@ -93,11 +91,10 @@ def _upstream(
     reader: Reader, query: str, identity: str, limit: Limit, rows_max: int
 ) -> tuple[list[Row], CompletenessReceipt]:
     """What a query says of a record and everything that it was derived from."""
-    reader.find(identity)
     row = reader.one(
         query,
+        identity,
         literals={"levels": DEPTH_MAX},
-        identity=identity,
         edgeTypes=sorted(DERIVATION_EDGES),
         rowsMax=rows_max,
     )

@@ -12,7 +12,7 @@ from graph.database.database import Database, StatementTimedOut
 from graph.database.rows import Row
 from graph.errors import NotFound, Oversized
 from graph.lineage.model import CompletenessReceipt, Limit
-from graph.lineage.rules import Sight, sight_of
+from graph.lineage.rules import Sight, is_encodable, sight_of
 from graph.vocabulary import ReasonCode
 
 
@@ -39,34 +39,28 @@ class Reader:
         """What the caller may be shown."""
         return sight_of(self.caller, include_deleted=self.include_deleted)
 
-    def find(self, identity: str) -> None:
-        """Make sure that an identity is there for the caller, by its key alone: cheap where it is not.
+    def one(
+        self, name: str, identity: str, /, *, literals: Mapping[str, Literal] | None = None, **params: object
+    ) -> Row:
+        """The one row that a query of this room answers about an identity; a single round trip.
 
         Raises:
             NotFound: no such record for this caller (`NOT_FOUND`), or its own tenant deleted it and deleted ones were
                 not asked for (`DELETED_RECORD`).
+            Oversized: the time limit passed (`LIMIT_EXCEEDED`, naming it), or the server lacks the memory.
         """
-        try:
-            identity.encode()
-        except UnicodeEncodeError:
-            raise _missing() from None
-        rows = self._read("get_root", {"identity": identity, **self._seen()})
+        if not is_encodable(identity):
+            raise _missing()
+        rows = self._read(name, {"identity": identity, **params}, literals)
         if not rows:
             raise _missing()
         if rows[0].truth("isTombstone") and not self.include_deleted:
             raise NotFound("this record was deleted; ask for deleted ones too", code=ReasonCode.DELETED_RECORD)
-
-    def one(self, name: str, /, *, literals: Mapping[str, Literal] | None = None, **params: object) -> Row:
-        """The one row that a query of this room answers.
-
-        Raises:
-            NotFound: none, since what it starts from went away in the meantime.
-            Oversized: the time limit passed (`LIMIT_EXCEEDED`, naming it), or the server lacks the memory.
-        """
-        rows = self._read(name, {**params, **self._seen(), "includeDeleted": self.include_deleted}, literals)
-        if not rows:
-            raise _missing()
         return rows[0]
+
+    def some(self, name: str, /, **params: object) -> Row:
+        """The one row that a query of this room answers about identities that were found; raises `Oversized` as `one`."""
+        return self._read(name, params)[0]
 
     def receipt(
         self,
@@ -92,20 +86,19 @@ class Reader:
             bookmarks=tuple(self.database.bookmarks()),
         )
 
-    def _seen(self) -> dict[str, object]:
-        return {
+    def _read(
+        self, name: str, params: Mapping[str, object], literals: Mapping[str, Literal] | None = None
+    ) -> list[Row]:
+        seen = {
             "tenantId": self.caller.tenant_id,
             "tenants": self.caller.tenants,
             "purpose": self.caller.purpose,
             "grants": self.caller.grants,
             "states": self.caller.states,
+            "includeDeleted": self.include_deleted,
         }
-
-    def _read(
-        self, name: str, params: Mapping[str, object], literals: Mapping[str, Literal] | None = None
-    ) -> list[Row]:
         try:
-            return self.database.read(name, literals=literals, timeout=self.timeout_seconds, **params)
+            return self.database.read(name, literals=literals, timeout=self.timeout_seconds, **params, **seen)
         except StatementTimedOut as error:
             raise Oversized(
                 "the answer was not found within the time limit; ask for less depth or fewer edge types",

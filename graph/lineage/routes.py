@@ -34,12 +34,10 @@ class Edges:
 
 def find_routes(reader: Reader, source: str, derivative: str) -> RouteAnswer:
     """The routes from a source to a derivative; see `Lineage.routes`."""
-    reader.find(source)
-    reader.find(derivative)
     row = reader.one(
         "expand_routes",
+        derivative,
         literals={"levels": DEPTH_MAX},
-        identity=derivative,
         source=source,
         edgeTypes=sorted(DERIVATION_EDGES),
         edgesMax=ROUTE_EDGES_MAX,

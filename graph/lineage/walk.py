@@ -1,6 +1,7 @@
 """Walking to derivatives or sources: a page of them, or their numbers.
 
-Each page walks anew, in one breadth-first statement that answers lists, and then reads what is shown of the page alone.
+Each page walks anew, in one breadth-first statement that answers lists, and then reads what is shown of the page alone;
+where everything fits on one page, the walk itself answers that, too.
 Pages follow the identity, which no write can move, so that everything that is there from the first page to the last is
 on exactly one of them. Counts come from the very same statement, so that they cannot differ from the lists.
 """
@@ -41,7 +42,10 @@ class _Level:
 
 @dataclass(frozen=True)
 class _Walked:
-    """What a walk in one direction found; `deeper` where a level below the depth limit exists."""
+    """What a walk in one direction found; `deeper` where a level below the depth limit exists.
+
+    `row` is the answer itself: it also says what is shown of everything, where that was asked for and it is no more.
+    """
 
     direction: Direction
     levels: tuple[_Level, ...]
@@ -49,6 +53,7 @@ class _Walked:
     deeper: bool
     withheld: bool
     cycle: bool
+    row: Row
 
     def selected(self, kinds: frozenset[str] | None) -> Iterable[_Level]:
         """The levels of these kinds."""
@@ -58,8 +63,8 @@ class _Walked:
 def walk_page(reader: Reader, selection: Selection, page_size: int, cursor: str | None) -> LineagePage:
     """A page of a walk; see `Lineage.walk`."""
     start = None if cursor is None else position_from_cursor(cursor, selection, reader.caller)
-    reader.find(selection.identity)
-    walks = [_expand(reader, selection, way, listed=True) for way in selection.direction.ways]
+    rows_max = page_size if start is None else 0
+    walks = [_expand(reader, selection, way, rows_max=rows_max) for way in selection.direction.ways]
     chosen = _after(walks, selection.kinds, start, page_size + 1)
     shown = chosen[:page_size]
     more_follow = len(chosen) > page_size
@@ -79,8 +84,7 @@ def walk_page(reader: Reader, selection: Selection, page_size: int, cursor: str 
 
 def walk_closure(reader: Reader, selection: Selection) -> LineageClosure:
     """All ids of a walk at once; see `Lineage.closure`."""
-    reader.find(selection.identity)
-    walks = [_expand(reader, selection, way, listed=True) for way in selection.direction.ways]
+    walks = [_expand(reader, selection, way) for way in selection.direction.ways]
     levels = tuple(
         ClosureLevel(walked.direction, level.depth, level.kind, tuple(level.identities))
         for walked in walks
@@ -91,7 +95,6 @@ def walk_closure(reader: Reader, selection: Selection) -> LineageClosure:
 
 def walk_counts(reader: Reader, selection: Selection) -> LineageCounts:
     """The numbers of a walk; see `Lineage.counts`."""
-    reader.find(selection.identity)
     walks = [_expand(reader, selection, way, listed=False) for way in selection.direction.ways]
     levels = [
         LevelCount(walked.direction, level.depth, level.kind, level.total)
@@ -102,14 +105,17 @@ def walk_counts(reader: Reader, selection: Selection) -> LineageCounts:
     return LineageCounts(tuple(levels), _receipt(reader, walks, more_follow=False, withheld=False))
 
 
-def _expand(reader: Reader, selection: Selection, direction: Direction, *, listed: bool) -> _Walked:
+def _expand(
+    reader: Reader, selection: Selection, direction: Direction, *, listed: bool = True, rows_max: int = 0
+) -> _Walked:
     depth_max = DEPTH_MAX if selection.depth_max is None else selection.depth_max
     row = reader.one(
         "expand_downstream" if direction is Direction.DOWNSTREAM else "expand_upstream",
+        selection.identity,
         literals={"levels": depth_max + 1, "edgeTypes": selection.edge_types},
-        identity=selection.identity,
         depthMax=depth_max,
         listed=listed,
+        rowsMax=rows_max,
     )
     levels = [
         _Level(group.number("depth"), group.text_or_none("kind"), group.number("total"), group.texts("identities"))
@@ -122,6 +128,7 @@ def _expand(reader: Reader, selection: Selection, direction: Direction, *, liste
         deeper=any(level.depth > depth_max for level in levels),
         withheld=row.truth("withheld"),
         cycle=row.truth("cycle"),
+        row=row,
     )
 
 
@@ -140,17 +147,13 @@ def _after(
 
 def _items(reader: Reader, selection: Selection, walked: _Walked, wanted: Sequence[str]) -> list[LineageItem]:
     """What is shown of the wanted records; one that the caller may not see (any more) is left out."""
-    row = reader.one(
-        "list_steps_downstream" if walked.direction is Direction.DOWNSTREAM else "list_steps_upstream",
-        identities=wanted,
-        edgeTypes=sorted(selection.edge_types),
-        lookBeyond=walked.withheld,
-    )
+    row = walked.row if walked.row.rows("rows") else _steps(reader, selection, walked, wanted)
     depths = {identity: level.depth for level in walked.levels for identity in level.identities}
     depths[selection.identity] = 0
     steps = _steps_nearer(reader, row.rows("nearer"), depths)
     stops = frozenset(row.texts("stops"))
-    seen = [one for one in row.rows("rows") if reader.sight.covers(one)]
+    chosen = frozenset(wanted)
+    seen = [one for one in row.rows("rows") if one.text("identity") in chosen and reader.sight.covers(one)]
     items = (
         LineageItem(
             identity=one.text("identity"),
@@ -166,6 +169,15 @@ def _items(reader: Reader, selection: Selection, walked: _Walked, wanted: Sequen
         for one in seen
     )
     return sorted(items, key=lambda item: item.identity)
+
+
+def _steps(reader: Reader, selection: Selection, walked: _Walked, wanted: Sequence[str]) -> Row:
+    return reader.some(
+        "list_steps_downstream" if walked.direction is Direction.DOWNSTREAM else "list_steps_upstream",
+        identities=wanted,
+        edgeTypes=sorted(selection.edge_types),
+        lookBeyond=walked.withheld,
+    )
 
 
 def _steps_nearer(reader: Reader, nearer: Iterable[Row], depths: Mapping[str, int]) -> dict[str, list[Step]]:

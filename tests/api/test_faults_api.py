@@ -21,11 +21,11 @@ class NthStatementFails:
         self._left = 0
         retried = Database._retried
 
-        def failing(database: Database, call: Callable[[], object]) -> object:
+        def failing(database: Database, call: Callable[[], object], **told: bool) -> object:
             self._left -= 1
             if self._left == 0 and not self._after:
                 raise RuntimeError(CANARY)
-            answer = retried(database, call)
+            answer = retried(database, call, **told)
             if self._left == 0:
                 raise RuntimeError(CANARY)
             return answer

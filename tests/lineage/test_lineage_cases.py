@@ -82,7 +82,7 @@ def test_l13_an_unknown_id_is_told_from_its_key_alone(application, caller):
     with pytest.raises(NotFound) as caught:
         lineage.walk(caller, "nobody", direction=DOWN)
     assert caught.value.code is ReasonCode.NOT_FOUND
-    assert recording.names == ["get_root"]
+    assert recording.names == ["expand_downstream"]
 
 
 def test_l14_cycles_and_diamonds_give_each_record_once(lineage, graphs, caller):
