@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from graph.errors import NotAuthorized
 from graph.vocabulary import ReasonCode, RecordState, Role
@@ -55,3 +58,13 @@ class Caller:
             raise NotAuthorized(
                 "this needs another role", code=ReasonCode.ROLE_REQUIRED, details={"roles": sorted(roles)}
             )
+
+
+@lru_cache(maxsize=4_096)
+def audience_of(tenant_id: str, kind: str, permissions: tuple[str, ...], purposes: tuple[str, ...]) -> int:
+    """A number, the same for all living records of one kind that serve the same callers: 63 bits of SHA-256.
+
+    A walk reads it from each record and looks at whom it serves once for each number, in place of once for each record.
+    """
+    told = json.dumps([tenant_id, kind, sorted(permissions), sorted(purposes)])
+    return int.from_bytes(hashlib.sha256(told.encode()).digest()[:8]) >> 1

@@ -21,6 +21,7 @@ RETURN max(n.identity) AS pageLast, collect({stored: {
   state: n.state,
   permissions: n.permissions,
   purposes: n.purposes,
+  audience: n.audience,
   observedAt: n.observedAt,
   expiresAt: n.expiresAt,
   envelope: n.envelope,

@@ -1,10 +1,11 @@
 // name:    expand_upstream
 // does:    The sources of a record at any depth, each once at its shortest distance, through nothing that the
-//          caller may not see; grouped by distance and kind. Whoever asks walks one level more than is
-//          wanted (levels = depthMax + 1), to tell whether the depth limit cut anything off. Where no more than
-//          rowsMax are reached, it also answers what list_steps would say of them all, to spare a second round trip.
+//          caller may not see; grouped by distance and kind, perhaps in several groups each. Whoever asks walks
+//          one level more than is wanted (levels = depthMax + 1), to tell whether the depth limit cut anything off.
+//          Where no more than rowsMax are reached, it also answers what list_steps would say of them all, to spare a
+//          second round trip.
 // access:  read
-// params:  identity STRING, depthMax INTEGER, listed BOOLEAN, includeDeleted BOOLEAN, rowsMax INTEGER,
+// params:  identity STRING, depthMax INTEGER, listed BOOLEAN, includeDeleted BOOLEAN, rowsMax INTEGER, followed LIST<STRING>,
 //          tenantId STRING, tenants LIST<STRING>, purpose STRING, grants LIST<STRING>, states LIST<STRING>
 // literals: levels INTEGER, edgeTypes TYPES
 // returns: isTombstone BOOLEAN, edges INTEGER, withheld BOOLEAN, cycle BOOLEAN, groups LIST<MAP>, rows LIST<MAP>,
@@ -21,7 +22,21 @@ WHERE
     ELSE root.tenantId IN $tenants AND root.state IN $states AND $purpose IN root.purposes
       AND any(grant IN $grants WHERE grant IN root.permissions)
   END
+// Everything, grouped by audience: where each of these is one that the caller belongs to, nothing has to be left out.
 CALL (root) {
+  MATCH p = (root)-[:$$edgeTypes*1..$$levels]->(reached:Identity)
+  WITH reached, min(length(p)) AS depth
+  WITH depth, reached.audience AS audience, reached = root AS isRoot, collect(reached) AS nodes
+  RETURN collect({
+    depth: depth, kind: nodes[0].kind, isRoot: isRoot, nodes: nodes,
+    isOpen: coalesce(audience IS NOT NULL AND nodes[0].tenantId IN $tenants AND $purpose IN nodes[0].purposes
+      AND any(permission IN nodes[0].permissions WHERE permission IN $grants), false)
+  }) AS everything
+}
+WITH root, everything, all(one IN everything WHERE one.isOpen) AS isOpen
+CALL (root, isOpen) {
+  WITH root, isOpen
+  WHERE NOT isOpen
   MATCH p = (root)-[:$$edgeTypes*1..$$levels]->(reached:Identity)
   WHERE all(n IN nodes(p) WHERE
     (n.tenantId IN $tenants AND n.state IN $states AND $purpose IN n.purposes
@@ -31,11 +46,23 @@ CALL (root) {
     }))
   WITH reached, min(length(p)) AS depth
   WITH depth, reached.kind AS kind, reached = root AS isRoot, collect(reached) AS nodes
-  RETURN collect({depth: depth, kind: kind, isRoot: isRoot, nodes: nodes}) AS walked
+  RETURN collect({depth: depth, kind: kind, isRoot: isRoot, nodes: nodes}) AS seen
 }
-WITH root, walked, [{depth: 0, nodes: [root]}] + [one IN walked WHERE one.depth <= $depthMax AND NOT one.isRoot] AS found
-CALL (found) {
-  UNWIND found AS one
+WITH root, isOpen, CASE WHEN isOpen THEN everything ELSE seen END AS walked
+WITH root, isOpen, walked,
+  [{depth: 0, nodes: [root]}] + [one IN walked WHERE one.depth <= $depthMax AND NOT one.isRoot] AS found
+CALL (found, isOpen) {
+  UNWIND CASE WHEN isOpen THEN found ELSE [] END AS one
+  WITH one.nodes AS nodes
+  WHERE one.depth < $depthMax
+  UNWIND nodes AS node
+  // One pass over the edges of a node: a list of types in the pattern would make one for each type.
+  MATCH (node)-[step]->()
+  WHERE type(step) IN $followed
+  RETURN count(step) AS drawnOpen
+}
+CALL (found, isOpen) {
+  UNWIND CASE WHEN isOpen THEN [] ELSE found END AS one
   WITH one.nodes AS nodes, CASE WHEN one.depth < $depthMax THEN 1 ELSE 0 END AS within
   UNWIND nodes AS node
   MATCH (node)-[step:$$edgeTypes]->(m:Identity)
@@ -104,7 +131,8 @@ CALL (page, withheld) {
   RETURN collect(DISTINCT n.identity) AS stops
 }
 RETURN
-  root:Tombstone AS isTombstone, drawn - hidden AS edges, withheld, any(one IN walked WHERE one.isRoot) AS cycle,
+  root:Tombstone AS isTombstone, drawnOpen + drawn - hidden AS edges, withheld,
+  any(one IN walked WHERE one.isRoot) AS cycle,
   [one IN walked WHERE NOT one.isRoot | {
     depth: one.depth, kind: one.kind, total: size(one.nodes),
     identities: CASE WHEN $listed AND one.depth <= $depthMax THEN [node IN one.nodes | node.identity] ELSE [] END

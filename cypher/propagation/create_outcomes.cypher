@@ -18,10 +18,11 @@ FOREACH (_ IN CASE row.change WHEN 'delete' THEN [1] ELSE [] END |
 )
 FOREACH (_ IN CASE row.change WHEN 'invalidate' THEN [1] ELSE [] END |
   SET d.state = 'invalidated', d.envelope = row.envelope
-  REMOVE d.content, d.principalKey, d.sourceKey
+  REMOVE d.content, d.principalKey, d.sourceKey, d.audience
 )
 FOREACH (_ IN CASE row.change WHEN 'retain' THEN [1] ELSE [] END |
   SET d.state = 'retained'
+  REMOVE d.audience
 )
 WITH q, d, row
 CALL (d, row) {

@@ -16,7 +16,7 @@ FOREACH (_ IN CASE row.change WHEN 'delete' THEN [1] ELSE [] END |
 )
 FOREACH (_ IN CASE row.change WHEN 'invalidate' THEN [1] ELSE [] END |
   SET d.state = 'invalidated', d.envelope = row.envelope
-  REMOVE d.content, d.principalKey, d.sourceKey
+  REMOVE d.content, d.principalKey, d.sourceKey, d.audience
 )
 WITH d, row
 CALL (d, row) {

@@ -25,8 +25,8 @@ def _names(text: str) -> frozenset[str]:
 # The table under Nodes in graph/README.md, which a test compares with this one. A tombstone's four are I6's.
 PROPERTIES: Final[Mapping[frozenset[str], frozenset[str]]] = {
     frozenset({NodeLabel.IDENTITY, NodeLabel.RECORD}): _names(
-        "identity tenantId class kind state permissions purposes principalKey sourceKey observedAt expiresAt fence envelope"
-        " content"
+        "identity tenantId class kind state permissions purposes audience principalKey sourceKey observedAt expiresAt fence"
+        " envelope content"
     ),
     _TOMBSTONE: _names("identity deletedAt reasonCode policyRef"),
     frozenset({NodeLabel.OPERATION}): _names("operationId type producerId producerVersion method at actorKey"),

@@ -10,6 +10,7 @@ from typing import Final, cast
 
 from pydantic import JsonValue
 
+from graph.access import audience_of
 from graph.clock import instant_from_text
 from graph.envelope import LIVE_FIELDS, blank_faults, is_unstated, stored_faults
 from graph.errors import InvalidInput
@@ -149,11 +150,21 @@ def _record_findings(identity: str, stored: Mapping[str, object], policy: Policy
             yield Finding(Invariant.FULL_ENVELOPE, identity, f"{name} is blank")
     if stored["state"] not in tuple(RecordState):
         yield Finding(Invariant.FULL_ENVELOPE, identity, "its state is not on the list")
+    if stored["audience"] not in (None, _audience(stored)):
+        yield Finding(Invariant.NARROW_AUDIENCE, identity, "its audience number is not the one of whom it serves")
     envelope = _envelope(stored["envelope"])
     if envelope is None:
         yield Finding(Invariant.FULL_ENVELOPE, identity, "its envelope cannot be read")
         return
     yield from _envelope_findings(identity, stored, envelope, policy)
+
+
+def _audience(stored: Mapping[str, object]) -> int | None:
+    """The number that its audience has, where it may have one."""
+    if stored["state"] not in (RecordState.ACTIVE, RecordState.SUPERSEDED):
+        return None
+    lists = (tuple(_texts(stored[name])) for name in ("permissions", "purposes"))
+    return audience_of(_text(stored["tenantId"]), _text(stored["kind"]), *lists)
 
 
 def _envelope_findings(

@@ -113,14 +113,12 @@ def _expand(
         "expand_downstream" if direction is Direction.DOWNSTREAM else "expand_upstream",
         selection.identity,
         literals={"levels": depth_max + 1, "edgeTypes": selection.edge_types},
+        followed=sorted(selection.edge_types),
         depthMax=depth_max,
         listed=listed,
         rowsMax=rows_max,
     )
-    levels = [
-        _Level(group.number("depth"), group.text_or_none("kind"), group.number("total"), group.texts("identities"))
-        for group in row.rows("groups")
-    ]
+    levels = _levels(row.rows("groups"))
     return _Walked(
         direction=direction,
         levels=tuple(level for level in levels if level.depth <= depth_max),
@@ -130,6 +128,16 @@ def _expand(
         cycle=row.truth("cycle"),
         row=row,
     )
+
+
+def _levels(groups: Iterable[Row]) -> list[_Level]:
+    """The groups of an answer, those of one depth and kind together."""
+    held: dict[tuple[int, str | None], tuple[int, list[str]]] = {}
+    for group in groups:
+        at = group.number("depth"), group.text_or_none("kind")
+        total, identities = held.get(at, (0, []))
+        held[at] = total + group.number("total"), [*identities, *group.texts("identities")]
+    return [_Level(depth, kind, total, identities) for (depth, kind), (total, identities) in held.items()]
 
 
 def _after(

@@ -10,7 +10,7 @@ from urllib.parse import quote
 from pydantic import JsonValue
 from pydantic_core import to_json
 
-from graph.access import Caller
+from graph.access import Caller, audience_of
 from graph.clock import instant_to_text
 from graph.envelope import CONTENT_BYTES_MAX, SOURCES_MAX, Fault, RecordInput, SourceInput, is_unstated
 from graph.errors import InvalidInput, NotAuthorized, Oversized
@@ -141,13 +141,16 @@ class Drafter:
         *,
         quarantined: bool,
     ) -> dict[str, object]:
+        tenant_id, kind = self._caller.tenant_id, envelope["kind"]
+        permissions, purposes = _list(record.permissions), _list(record.purpose)
         properties: dict[str, object] = {
-            "tenantId": self._caller.tenant_id,
+            "tenantId": tenant_id,
             "class": envelope["class"],
-            "kind": envelope["kind"],
+            "kind": kind,
             "state": RecordState.QUARANTINED if quarantined else RecordState.ACTIVE,
-            "permissions": [f"role:{Role.REVIEWER}"] if quarantined else _list(record.permissions),
-            "purposes": sorted(self._policy.purposes) if quarantined else _list(record.purpose),
+            "permissions": [f"role:{Role.REVIEWER}"] if quarantined else permissions,
+            "purposes": sorted(self._policy.purposes) if quarantined else purposes,
+            "audience": None if quarantined else audience_of(tenant_id, str(kind), tuple(permissions), tuple(purposes)),
             "observedAt": instants["observedAt"],
             "expiresAt": instants["expiresAt"],
         }

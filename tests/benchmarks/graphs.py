@@ -7,6 +7,7 @@ import random
 from collections.abc import Iterable, Iterator
 from itertools import islice
 
+from graph.access import audience_of
 from graph.database.database import Database
 from graph.ids import derived_id
 
@@ -96,6 +97,7 @@ def properties(identity: str) -> dict[str, object]:
         "state": "active",
         "permissions": ["role:producer", "role:reviewer"],
         "purposes": ["maintenance"],
+        "audience": audience_of("tenant-a", "document", ("role:producer", "role:reviewer"), ("maintenance",)),
         "sourceKey": "0" * 32,
         "observedAt": 1_772_441_940_000_000,
         "envelope": json.dumps({"recordId": identity, "text": "e" * 900}),

@@ -70,6 +70,7 @@ BROKEN = {
     ),
     "no tenant": ("MATCH (n {identity: $bystander}) REMOVE n.tenantId", "I2", "bystander"),
     "no readers": ("MATCH (n {identity: $bystander}) SET n.permissions = []", "I2", "bystander"),
+    "another audience number": ("MATCH (n {identity: $note}) SET n.audience = n.audience + 1", "I9", "note"),
     "unknown state": ("MATCH (n {identity: $bystander}) SET n.state = 'rumoured'", "I2", "bystander"),
     "quarantine without a reason": ("MATCH (n {identity: $manual}) SET n.state = 'quarantined'", "I2", "manual"),
     "unregistered edge": (
@@ -207,7 +208,7 @@ def test_a_field_that_the_service_writes_is_missed(application, ids, field):
 def test_a_source_in_a_shared_scope_may_be_derived_from(application, ids):
     application.database.administer(
         "MATCH (n {identity: $manual}) SET n.tenantId = 'shared-sources',"
-        " n.envelope = replace(n.envelope, 'tenant-a', 'shared-sources')",
+        " n.envelope = replace(n.envelope, 'tenant-a', 'shared-sources') REMOVE n.audience",
         **ids,
     )
     assert found(application) == set()

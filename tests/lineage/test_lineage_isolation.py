@@ -222,7 +222,7 @@ def test_breaking_the_queries_really_opens_them(application, graphs):
     """The control of the test above: what it changes is what isolates."""
     sound, broken = BROKEN["tenant"]
     query = application.database.catalogue["expand_downstream"]
-    assert query.text.count(sound) == 5
+    assert query.text.count(sound) == 6
     changed = Catalogue({"expand_downstream": replace(query, text=query.text.replace(sound, broken))})
     graphs.records(["root"])
     graphs.records(["hidden"], **HIDDEN["tenant"])
@@ -235,6 +235,7 @@ def test_breaking_the_queries_really_opens_them(application, graphs):
         listed=True,
         includeDeleted=False,
         rowsMax=0,
+        followed=["SUMMARIZED_FROM"],
         tenantId=TENANT,
         tenants=ORDINARY.tenants,
         purpose=PURPOSE,

@@ -12,6 +12,7 @@ import pytest
 from graph.lineage.model import Direction
 from graph.vocabulary import EdgeType
 from tests.support.graphs import HIDDEN, Graphs, chain, depths, levels
+from tests.support.records import PURPOSE
 
 GRAPHS = 1_000
 DERIVATIONS = ["SUMMARIZED_FROM", "INFERRED_FROM", "CACHED_FROM", "EMBEDDED_FROM"]
@@ -50,15 +51,27 @@ def random_graph(number: int) -> RandomGraph:
     return RandomGraph(nodes, sorted(edges), *(frozenset(sets[key]) for key in sets), root)
 
 
+# How what is shown differs, if it does: other readers and purposes, all of which have the caller; no audience number.
+SHOWN_TOO = {
+    "": {},
+    "fewer": {"permissions": ["role:reviewer"]},
+    "more": {"permissions": ["principal:somebody", "role:producer"], "purposes": ["billing", PURPOSE]},
+    "another_kind": {"kind": "dataset"},
+    "unnumbered": {"audience": None},
+}
+
+
 def load(graphs: Graphs, drawn: list[RandomGraph]) -> None:
-    ways = sorted(HIDDEN)
+    """Half of the graphs have one audience, a quarter several, and a quarter also records without a number for theirs."""
+    hidden, shown = sorted(HIDDEN), sorted(SHOWN_TOO)
     by_way: dict[str, list[str]] = {}
     for number, graph in enumerate(drawn):
-        for node in graph.nodes:
-            way = ways[number % len(ways)] if node in graph.hidden else ""
+        varied = ([""], shown[:-1], [""], shown)[number % 4]
+        for place, node in enumerate(graph.nodes):
+            way = hidden[number % len(hidden)] if node in graph.hidden else varied[place % len(varied)]
             by_way.setdefault(way, []).append(node)
     for way, nodes in by_way.items():
-        graphs.records(nodes, **HIDDEN.get(way, {}))
+        graphs.records(nodes, **(HIDDEN | SHOWN_TOO)[way])
     graphs.edges([edge for graph in drawn for edge in graph.edges])
     graphs.delete([node for graph in drawn for node in graph.deleted])
     graphs.delete([node for graph in drawn for node in graph.deleted_by_others], by="tenant-b")
@@ -128,6 +141,14 @@ def check(lineage, caller, graph: RandomGraph, direction: Direction, edge_types,
     assert lineage.counts(caller, graph.root, **asked).by_depth == Counter(
         (item.direction, item.depth) for item in page.items
     )
+    levels_found = [
+        (one.direction, one.depth, one.kind, one.identities)
+        for one in lineage.closure(caller, graph.root, **asked).levels
+    ]
+    assert {(way, identity): depth for way, depth, _, ids in levels_found for identity in ids} == {
+        (item.direction, item.identity): item.depth for item in page.items
+    }
+    assert len({one[:3] for one in levels_found}) == len(levels_found)
 
 
 @pytest.mark.req("LIN-03")

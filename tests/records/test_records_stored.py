@@ -38,6 +38,8 @@ STANDING = {
     "expiresAt": "expiresAt",
 }
 
+AUDIENCE = 6_837_776_450_208_336_715
+
 
 def take_out(room, identity, field):
     """Remove one field of a stored envelope past the service."""
@@ -284,3 +286,10 @@ def test_a_derivative_is_no_fresher_than_the_oldest_thing_below_it(room):
         "2026-04-01T00:00:00.000000Z",
     )
     assert envelope["recordedAt"] == "2026-03-02T09:00:00.000000Z"
+
+
+def test_a_living_record_has_the_number_of_its_audience_and_one_in_quarantine_none(room):
+    """SHA-256 of `["tenant-a", "document", ["principal:tech-17", "role:producer", "role:reviewer"], ["maintenance"]]`."""
+    living, unclear = (result.identity for result in room.all(record("living"), record("unclear", trust=None)))
+    rows = room.cypher("MATCH (n:Record) RETURN n.identity AS identity, n.audience AS audience")
+    assert {row.text("identity"): row.number_or_none("audience") for row in rows} == {living: AUDIENCE, unclear: None}

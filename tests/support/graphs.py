@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from graph.access import audience_of
 from graph.database.database import Database
 from tests.support.records import PURPOSE, READERS, TENANT
 
@@ -46,7 +47,7 @@ class Graphs:
 
     def records(self, identities: Iterable[str], **changes: object) -> None:
         """Records that the caller of the fixtures may see, unless `changes` say otherwise."""
-        rows = [{"identity": identity, **SHOWN, **changes} for identity in identities]
+        rows = [_with_audience({"identity": identity, **SHOWN, **changes}) for identity in identities]
         for batch in _batches(rows):
             self.database.administer("UNWIND $rows AS row CREATE (n:Identity:Record) SET n = row", rows=batch)
 
@@ -95,8 +96,21 @@ class Graphs:
             "SET n += $properties } IN TRANSACTIONS OF 5000 ROWS",
             root=root,
             children=children,
-            properties=SHOWN,
+            properties=_with_audience(SHOWN),
         )
+
+
+def _with_audience(row: Mapping[str, object]) -> dict[str, object]:
+    """A record's properties, with the number of its audience where the product would write one."""
+    lists = row["permissions"], row["purposes"]
+    if (
+        "audience" in row
+        or row["state"] not in {"active", "superseded"}
+        or not all(isinstance(one, list) for one in lists)
+    ):
+        return dict(row)
+    permissions, purposes = (tuple(one) for one in lists)
+    return {**row, "audience": audience_of(str(row["tenantId"]), str(row["kind"]), permissions, purposes)}
 
 
 def _batches(rows: list[Any]) -> Iterable[list[Any]]:
