@@ -14,6 +14,7 @@ import json
 import os
 import re
 import threading
+import time
 from collections.abc import Generator, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -28,6 +29,9 @@ from graph.vocabulary import JournalEntryKind, ReasonCode
 
 NO_DIGEST: Final = "0" * 64
 _COMPARED_BYTES: Final = 1 << 20
+# A turn takes milliseconds; who keeps the file for longer stands still, and nobody can take it away from a living process.
+LOCK_SECONDS: Final = 30.0
+_LOOK_SECONDS: Final = 0.002
 _LINE: Final = re.compile(rb'\{"previous":"([0-9a-f]{64})","sequence":([1-9][0-9]{0,17}),"kind":"([a-z_]+)",')
 
 
@@ -58,10 +62,12 @@ class FileJournal:
     Args:
         path: the file; `create` makes it.
         failpoints: told before and after each append.
+        lock_seconds: how long another process may keep the file before a call here gives up.
     """
 
-    def __init__(self, path: Path, failpoints: Failpoints | None = None) -> None:
+    def __init__(self, path: Path, failpoints: Failpoints | None = None, *, lock_seconds: float = LOCK_SECONDS) -> None:
         self._path = path
+        self._lock_seconds = lock_seconds
         self._failpoints = failpoints or NoFailpoints()
         self._lock = threading.RLock()
         self._head = START
@@ -187,8 +193,24 @@ class FileJournal:
             except OSError as error:
                 raise _unavailable(error) from error
             with file:
-                fcntl.flock(file, fcntl.LOCK_EX)
+                self._take(file)
                 yield file
+
+    def _take(self, file: BinaryIO) -> None:
+        """Lock the file against other processes; closing it lets it go."""
+        deadline = time.monotonic() + self._lock_seconds
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    raise Unavailable(
+                        "another process keeps the tombstone journal locked: let it go on, or end it",
+                        code=ReasonCode.JOURNAL_UNAVAILABLE,
+                    ) from None
+                time.sleep(_LOOK_SECONDS)
+            else:
+                return
 
     def _refresh(self, file: BinaryIO) -> None:
         """Take in what others added; a last line that was never finished is passed over, and written over later."""

@@ -66,7 +66,9 @@ class Holds:
             "place_hold", lambda statements: self._place(statements, values, identities, key, fingerprint)
         )
         if hold_id is None:
-            result_under_key(self.database, caller.tenant_id, key, fingerprint)
+            # The same call may have been made elsewhere since it was looked for, and the records may have gone after it.
+            hold_id = result_under_key(self.database, caller.tenant_id, key, fingerprint)
+        if hold_id is None:
             raise NotFound("one of these records is not there", code=ReasonCode.NOT_FOUND)
         return self.view(hold_id, caller)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import hashlib
 import json
 import os
@@ -87,6 +88,19 @@ def test_two_that_write_take_turns(tmp_path):
     assert [sequence for sequence, _, _ in found] == list(range(1, 102))
     assert sorted(str(body) for _, _, body in found[1:]) == sorted(str({"by": n}) for n in range(4) for _ in range(25))
     assert {writer.head() for writer in writers} == {FileJournal(tmp_path / "j").head()}
+
+
+def test_a_journal_that_another_process_keeps_is_unavailable_until_it_lets_go(tmp_path):
+    journal = filled(tmp_path / "j", 1)
+    waiting = FileJournal(tmp_path / "j", lock_seconds=0.2)
+    with (tmp_path / "j").open("rb") as kept:
+        fcntl.flock(kept, fcntl.LOCK_EX)
+        for call in (waiting.head, lambda: waiting.append(REMOVED, 9, {}), lambda: list(waiting.after(0))):
+            with pytest.raises(Unavailable) as refused:
+                call()
+            assert refused.value.code == "JOURNAL_UNAVAILABLE"
+    assert waiting.append(REMOVED, 9, {}).sequence == 3
+    assert journal.head().sequence == 3
 
 
 def test_the_file_is_its_owners_alone_and_made_once(tmp_path):

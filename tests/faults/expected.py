@@ -49,15 +49,16 @@ EXPECTED: tuple[Expected, ...] = (
         "stopped with locks held, so that two work at once afterwards: on a busy machine one outlives its lease of a second",
     ),
     Expected(
-        r"odd killed (file\.before_commit|journal\.after_append)",
+        r"odd (killed|stopped) (file\.before_commit|journal\..*)",
         (r"[+-] .*(victim|tampered|receipt|request_rejected|content_removed).*",),
-        "the filing was rolled back after its entry: the catch-up of the next start files it again and carries it out,"
-        " before the story takes its requester's grant away",
+        "the filing was rolled back after its entry: the catch-up of the next start, or of the process that works"
+        " meanwhile, files it again and carries it out before the story takes its requester's grant away",
     ),
     Expected(
-        r"odd killed (settle\.before_commit|journal\.after_append|verify\..*|mark_request_finished\.before_commit)",
+        r"odd (killed|stopped) (settle\.before_commit|journal\..*|verify\..*|mark_request_finished\..*|file\.before_commit)",
         (r"[+-] .*(tampered|receipt).*",),
-        "the next start ends the request before the story can tamper, or mends at once what a retry mends otherwise",
+        "the next start, or who works meanwhile, ends the request before the story can tamper, or mends at once what a"
+        " retry mends otherwise",
     ),
     Expected(
         r"\w+ (killed|stopped|neo4j) .*",
