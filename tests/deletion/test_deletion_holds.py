@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from graph.access import Caller
@@ -309,6 +311,38 @@ def test_a_repeat_of_a_hold_meets_it_even_when_its_record_has_gone_since(applica
     delete(application, caller, r)
     again = hold(application, caller, r, key="once")
     assert (again.hold_id, again.state) == (held.hold_id, "released")
+
+
+class _Overtaken:
+    """The database as it is, but the first transaction comes after everything that somebody else does meanwhile."""
+
+    def __init__(self, database, meanwhile):
+        self._database, self._meanwhile = database, [meanwhile]
+
+    def __getattr__(self, name):
+        return getattr(self._database, name)
+
+    def transact(self, name, steps):
+        while self._meanwhile:
+            self._meanwhile.pop()()
+        return self._database.transact(name, steps)
+
+
+@pytest.mark.req("DEL-11")
+def test_a_call_that_stood_still_while_it_was_made_elsewhere_is_answered(application: Application, caller: Caller):
+    """A process that stopped for long: its hold was placed and released by a repeat, and the record has gone."""
+    (r,) = register(application, caller, record("r"))
+    placed = []
+
+    def meanwhile():
+        placed.append(hold(application, caller, r, key="once").hold_id)
+        application.holds.release(placed[0], caller)
+        delete(application, caller, r)
+
+    late = replace(application, database=_Overtaken(application.database, meanwhile))
+    again = hold(late, caller, r, key="once")
+    assert [again.hold_id] == placed
+    assert again.state == "released"
 
 
 @pytest.mark.req("FIX-6-05")
