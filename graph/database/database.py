@@ -26,8 +26,15 @@ _CODES_RETRIED_ALSO: Final = frozenset(
 )
 # Final although the driver calls it transient: the same statement will need the same memory again.
 _CODES_FINAL: Final = frozenset({"Neo.TransientError.General.MemoryPoolOutOfMemoryError"})
+# The server itself cannot go on, as on a full disk: it has to be restarted, and our statement is not at fault.
+_SERVER_FAULTS: Final = "Neo.DatabaseError.Transaction."
+# It could not end writing down a transaction: whether that is there shows once it has recovered.
+_CODES_UNKNOWN: Final = frozenset(
+    {"Neo.DatabaseError.Transaction.TransactionLogError", "Neo.DatabaseError.Transaction.TransactionCommitFailed"}
+)
 # How long a call waits for a check that another one runs.
 _GUARD_SECONDS: Final = 1.0
+_NOT_SAID: Final = "the database did not say whether the write took effect"
 CONSTRAINT_CODE: Final = "Neo.ClientError.Schema.ConstraintValidationFailed"
 TRANSACTION_TIMEOUT_CODES: Final = frozenset(
     {
@@ -228,6 +235,8 @@ class Database:
                     code=ReasonCode.LIMIT_EXCEEDED,
                     details={"limit": "db.memory.transaction.max"},
                 ) from error
+            if error.code.startswith(_SERVER_FAULTS):
+                raise _server_fault(error.code) from error
             raise
 
 
@@ -339,10 +348,14 @@ def _may_retry_late(error: BaseException) -> bool:
     )
 
 
+def _server_fault(code: str) -> Unavailable | OutcomeUnknown:
+    if code in _CODES_UNKNOWN:
+        return OutcomeUnknown(_NOT_SAID, code=ReasonCode.OUTCOME_UNKNOWN)
+    return Unavailable("the database has to be restarted: see its own log", code=ReasonCode.SERVICE_UNAVAILABLE)
+
+
 def _give_up(state: RetryCallState) -> object:
     error = state.outcome.exception() if state.outcome else None
     if isinstance(error, driver_errors.IncompleteCommit):
-        raise OutcomeUnknown(
-            "the database did not say whether the write took effect", code=ReasonCode.OUTCOME_UNKNOWN
-        ) from error
+        raise OutcomeUnknown(_NOT_SAID, code=ReasonCode.OUTCOME_UNKNOWN) from error
     raise Unavailable("the database does not answer", code=ReasonCode.SERVICE_UNAVAILABLE) from error

@@ -135,6 +135,20 @@ def test_a_dead_server_is_said_to_be_unavailable_and_nothing_is_lost(application
     assert count(application.database, results[0].identity) == 1
 
 
+def test_waits_between_tries_grow_to_a_limit_and_no_two_clients_keep_time(proxy, through, monkeypatch):
+    waits: list[float] = []
+    monkeypatch.setattr("tenacity.nap.time.sleep", waits.append)
+    database = through(RetryPolicy(wait_seconds_min=0.02, wait_seconds_max=0.5, total_seconds=1.0))
+    proxy.refuse(refusing=True)
+    with pytest.raises(Unavailable):
+        database.read("list_policies")
+    assert len(waits) >= 8
+    # Random, each below a limit that doubles from one to the next.
+    assert all(0 <= wait <= min(0.02 * 2**place, 0.5) for place, wait in enumerate(waits))
+    assert len(set(waits)) == len(waits)
+    assert max(waits) > 0.1
+
+
 def test_a_server_that_comes_back_in_time_is_not_noticed(application, caller, proxy, through):
     registrar = registrar_on(through(PATIENT), application)
     registrar.register([record("before")], caller)
