@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Unpack
 
 from graph.access import Caller
 from graph.clock import Clock
@@ -11,7 +11,7 @@ from graph.database.database import Database
 from graph.lineage.model import (
     PAGE_SIZE_DEFAULT,
     Approvals,
-    Direction,
+    Asked,
     History,
     LineageClosure,
     LineageCounts,
@@ -19,6 +19,7 @@ from graph.lineage.model import (
     Operations,
     Origins,
     RouteAnswer,
+    Selection,
 )
 from graph.lineage.provenance import find_approvals, find_history, find_operations, find_origins
 from graph.lineage.reader import Reader
@@ -26,7 +27,6 @@ from graph.lineage.routes import find_routes
 from graph.lineage.rules import page_size_checked, selection_checked
 from graph.lineage.walk import walk_closure, walk_counts, walk_page
 from graph.policy.model import Policy
-from graph.vocabulary import EdgeType
 
 
 @dataclass(frozen=True)
@@ -52,90 +52,34 @@ class Lineage:
         caller: Caller,
         identity: str,
         *,
-        direction: Direction,
-        depth_max: int | None = None,
-        edge_types: Collection[EdgeType] | None = None,
-        kinds: Collection[str] | None = None,
-        include_deleted: bool = False,
         page_size: int = PAGE_SIZE_DEFAULT,
         cursor: str | None = None,
+        **asked: Unpack[Asked],
     ) -> LineagePage:
         """A page of the records that came of a record, or that it came from.
 
         Args:
             caller: who asks.
             identity: the root of the walk; never an item itself, even where a cycle leads back to it.
-            direction: downstream to derivatives, upstream to sources, or both (downstream pages first).
-            depth_max: how many levels, in edges; None for all.
-            edge_types: what to follow: derivation and relation edges but `APPROVED_BY`; derivation and `SUPERSEDES`
-                where None.
-            kinds: show records of these kinds alone; the walk goes on through others. Tombstones have no kind.
-            include_deleted: show tombstones and walk through them.
             page_size: items on a page, 1 to `PAGE_SIZE_MAX`.
             cursor: `next_cursor` of the page before.
+            asked: which way, how far and what; see `Asked`.
 
         Raises:
             InvalidInput: what is asked makes no sense, or the cursor belongs to another selection (`CURSOR_INVALID`).
             Oversized: a limit was passed.
             NotFound: no such record for this caller.
         """
-        selection = selection_checked(
-            self.policy,
-            identity,
-            direction=direction,
-            depth_max=depth_max,
-            edge_types=edge_types,
-            kinds=kinds,
-            include_deleted=include_deleted,
-        )
-        reader = self._reader(caller, include_deleted=include_deleted)
+        reader, selection = self._asked(caller, identity, asked)
         return walk_page(reader, selection, page_size_checked(page_size), cursor)
 
-    def closure(
-        self,
-        caller: Caller,
-        identity: str,
-        *,
-        direction: Direction,
-        depth_max: int | None = None,
-        edge_types: Collection[EdgeType] | None = None,
-        kinds: Collection[str] | None = None,
-        include_deleted: bool = False,
-    ) -> LineageClosure:
-        """The ids of everything that a walk would page through, with depth and kind; takes and raises what `walk` does."""
-        selection = selection_checked(
-            self.policy,
-            identity,
-            direction=direction,
-            depth_max=depth_max,
-            edge_types=edge_types,
-            kinds=kinds,
-            include_deleted=include_deleted,
-        )
-        return walk_closure(self._reader(caller, include_deleted=include_deleted), selection)
+    def closure(self, caller: Caller, identity: str, **asked: Unpack[Asked]) -> LineageClosure:
+        """The ids of everything that a walk would page through, with depth and kind; raises what `walk` does."""
+        return walk_closure(*self._asked(caller, identity, asked))
 
-    def counts(
-        self,
-        caller: Caller,
-        identity: str,
-        *,
-        direction: Direction,
-        depth_max: int | None = None,
-        edge_types: Collection[EdgeType] | None = None,
-        kinds: Collection[str] | None = None,
-        include_deleted: bool = False,
-    ) -> LineageCounts:
-        """How many records a walk would show, by direction, depth and kind; takes and raises what `walk` does."""
-        selection = selection_checked(
-            self.policy,
-            identity,
-            direction=direction,
-            depth_max=depth_max,
-            edge_types=edge_types,
-            kinds=kinds,
-            include_deleted=include_deleted,
-        )
-        return walk_counts(self._reader(caller, include_deleted=include_deleted), selection)
+    def counts(self, caller: Caller, identity: str, **asked: Unpack[Asked]) -> LineageCounts:
+        """How many records a walk would show, by direction, depth and kind; raises what `walk` does."""
+        return walk_counts(*self._asked(caller, identity, asked))
 
     def routes(self, caller: Caller, source: str, derivative: str, *, include_deleted: bool = False) -> RouteAnswer:
         """How many routes of derivation lead from a source to a derivative, with witnesses.
@@ -160,6 +104,10 @@ class Lineage:
     def approvals(self, caller: Caller, identity: str) -> Approvals:
         """The approvals of this very record; those of what it was derived from do not count (PRV-05)."""
         return find_approvals(self._reader(caller), identity)
+
+    def _asked(self, caller: Caller, identity: str, asked: Asked) -> tuple[Reader, Selection]:
+        selection = selection_checked(self.policy, identity, asked)
+        return self._reader(caller, include_deleted=selection.include_deleted), selection
 
     def _reader(self, caller: Caller, *, include_deleted: bool = False) -> Reader:
         return Reader(self.database, self.clock.now(), self.walk_timeout_seconds, caller, include_deleted)

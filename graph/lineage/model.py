@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Final
+from typing import Final, Required, TypedDict
 
 from graph.vocabulary import DERIVATION_EDGES, RELATION_EDGES, EdgeType, RecordState
 
@@ -178,9 +178,28 @@ class LineageCounts:
         return totals
 
 
+class Asked(TypedDict, total=False):
+    """What is asked of a walk.
+
+    Attributes:
+        direction: downstream to derivatives, upstream to sources, or both (downstream pages first).
+        depth_max: how many levels, in edges; all where None.
+        edge_types: what to follow: derivation and relation edges but `APPROVED_BY`; derivation and `SUPERSEDES` where
+            None.
+        kinds: show records of these kinds alone; the walk goes on through others. Tombstones have no kind.
+        include_deleted: show tombstones and walk through them.
+    """
+
+    direction: Required[Direction]
+    depth_max: int | None
+    edge_types: Collection[EdgeType] | None
+    kinds: Collection[str] | None
+    include_deleted: bool
+
+
 @dataclass(frozen=True)
 class Selection:
-    """What a walk is asked for."""
+    """What a walk was asked, checked and made whole."""
 
     identity: str
     direction: Direction

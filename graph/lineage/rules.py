@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Collection
 from dataclasses import dataclass
 from typing import cast
 
@@ -18,11 +17,12 @@ from graph.lineage.model import (
     DEPTH_MAX,
     PAGE_SIZE_MAX,
     WALKABLE_EDGES,
+    Asked,
     Direction,
     Selection,
 )
 from graph.policy.model import Policy
-from graph.vocabulary import EdgeType, ReasonCode, RecordState
+from graph.vocabulary import ReasonCode, RecordState
 
 _CHECK_CHARACTERS = 32
 
@@ -35,22 +35,14 @@ class Position:
     identity: str
 
 
-def selection_checked(
-    policy: Policy,
-    identity: str,
-    *,
-    direction: Direction,
-    depth_max: int | None,
-    edge_types: Collection[EdgeType] | None,
-    kinds: Collection[str] | None,
-    include_deleted: bool,
-) -> Selection:
+def selection_checked(policy: Policy, identity: str, asked: Asked) -> Selection:
     """A selection that makes sense.
 
     Raises:
         InvalidInput: a depth below 0, no edge type, one that no walk follows, or a kind that the policy does not know.
         Oversized: a depth above `DEPTH_MAX`.
     """
+    depth_max, edge_types, kinds = asked.get("depth_max"), asked.get("edge_types"), asked.get("kinds")
     if depth_max is not None and depth_max < 0:
         raise InvalidInput("a depth is 0 or more", code=ReasonCode.MALFORMED_INPUT, details={"field": "depth_max"})
     if depth_max is not None and depth_max > DEPTH_MAX:
@@ -67,7 +59,7 @@ def selection_checked(
         raise InvalidInput("name one kind at least", code=ReasonCode.MALFORMED_INPUT, details={"field": "kinds"})
     for kind in sorted(chosen or ()):
         policy.kind(kind)
-    return Selection(identity, direction, depth_max, types, chosen, include_deleted)
+    return Selection(identity, asked["direction"], depth_max, types, chosen, asked.get("include_deleted", False))
 
 
 def page_size_checked(page_size: int) -> int:

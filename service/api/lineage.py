@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 from fastapi import APIRouter, Query
 
 from graph.errors import NotFound, Oversized
-from graph.lineage.model import DEPTH_MAX, PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX, Direction
+from graph.lineage.model import DEPTH_MAX, PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX, Asked, Direction
 from graph.vocabulary import EdgeType
 from service.api.access import ApplicationHere, CallerHere, GatedRoute
 from service.api.lineage_models import History, LineageCounts, LineagePage, Routes
@@ -39,28 +39,16 @@ def walk(
     cursor: Annotated[str | None, Query(max_length=4_096, description="`nextCursor` of the page before.")] = None,
 ) -> LineagePage | LineageCounts:
     """What came of a record, or what it came from, with a receipt of how whole the answer is."""
+    asked: Asked = {
+        "direction": direction,
+        "depth_max": depth,
+        "edge_types": edge,
+        "kinds": kind,
+        "include_deleted": include_deleted,
+    }
     if counts == "only":
-        numbers = application.lineage.counts(
-            caller,
-            record_id,
-            direction=direction,
-            depth_max=depth,
-            edge_types=edge,
-            kinds=kind,
-            include_deleted=include_deleted,
-        )
-        return LineageCounts.of(numbers)
-    page = application.lineage.walk(
-        caller,
-        record_id,
-        direction=direction,
-        depth_max=depth,
-        edge_types=edge,
-        kinds=kind,
-        include_deleted=include_deleted,
-        page_size=page_size,
-        cursor=cursor,
-    )
+        return LineageCounts.of(application.lineage.counts(caller, record_id, **asked))
+    page = application.lineage.walk(caller, record_id, page_size=page_size, cursor=cursor, **asked)
     return LineagePage.of(page)
 
 
