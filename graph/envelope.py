@@ -55,6 +55,7 @@ CLOSED_FIELDS: Final[Mapping[str, frozenset[str]]] = {
     "reviewState": frozenset(ReviewState),
 }
 
+_EDGE_TYPES: Final[frozenset[str]] = frozenset(EdgeType)
 # What was worked out of other records, by a program or a model.
 WORKED_OUT: Final = frozenset({DerivationType.COMPUTED.value, DerivationType.MODEL_DERIVED.value})
 
@@ -90,7 +91,7 @@ def _edge_checked(edge: object) -> object:
     Raises:
         InvalidInput: it is not (`UNKNOWN_EDGE_TYPE`); raised past pydantic, whose faults have no code of their own.
     """
-    if isinstance(edge, str) and edge not in tuple(EdgeType):
+    if isinstance(edge, str) and edge not in _EDGE_TYPES:
         raise InvalidInput("the registry has no such edge type", code=ReasonCode.UNKNOWN_EDGE_TYPE)
     return edge
 

@@ -16,7 +16,6 @@ from graph.database.rows import Row
 from graph.envelope import Fault
 from graph.vocabulary import EdgeType, ReasonCode
 
-
 _SIGHTS_MAX: Final = 256
 
 

@@ -296,7 +296,7 @@ def _ready_among(waiting: Sequence[Draft]) -> tuple[list[Draft], list[Draft]]:
     later: list[Draft] = []
     taken: set[str] = set()
     for draft in waiting:
-        is_born = unborn.isdisjoint(draft.touches) or draft.touches & unborn == {draft.identity}
+        is_born = draft.touches & unborn <= {draft.identity}
         if is_born and taken.isdisjoint(draft.claims):
             wave.append(draft)
             taken |= draft.claims

@@ -186,25 +186,26 @@ def _results(importer: _Importer, batches: Iterator[list[_Line]], batches_ahead:
     """The results in order. Others have the batches registered while this thread reads and judges those after them."""
     flying: deque[_Flight] = deque()
     with ThreadPoolExecutor(_WRITERS, "sequela-import") as pool:
-        while (batch := _next(batches)) is not None:
-            if isinstance(batch, list):
-                prepared = importer.prepared(batch)
-                registered = pool.submit(importer.settled, prepared, tuple(flying))
-                flying.append(_Flight(batch, prepared, registered))
-            while len(flying) > (batches_ahead if isinstance(batch, list) else 0):
-                yield from flying.popleft().results()
-            if isinstance(batch, Exception):
-                raise batch
-        while flying:
-            yield from flying.popleft().results()
+        while True:
+            try:
+                batch = next(batches, None)
+            except Exception:
+                # Where the lines end in a fault, what was registered before it is told first.
+                yield from _landed(flying, 0)
+                raise
+            if batch is None:
+                break
+            prepared = importer.prepared(batch)
+            registered = pool.submit(importer.settled, prepared, tuple(flying))
+            flying.append(_Flight(batch, prepared, registered))
+            yield from _landed(flying, batches_ahead)
+        yield from _landed(flying, 0)
 
 
-def _next(batches: Iterator[list[_Line]]) -> list[_Line] | Exception | None:
-    """The next batch, or the fault that the lines end in: what was registered before it is told first."""
-    try:
-        return next(batches, None)
-    except Exception as error:
-        return error
+def _landed(flying: deque[_Flight], left: int) -> Iterator[LineResult]:
+    """The results of the first batches, until no more than `left` are on their way."""
+    while len(flying) > left:
+        yield from flying.popleft().results()
 
 
 def _line_result(number: int, verdict: RegisterResult) -> LineResult:
