@@ -47,8 +47,7 @@ SET c = row.properties
 MERGE (o:Operation {operationId: row.operation.operationId})
 ON CREATE SET o = row.operation
 CREATE (c)-[:PRODUCED_BY]->(o)
-// Derivations and relations apart: most records have derivations alone, and each branch costs a comparison a link.
-FOREACH (end IN [one IN ends WHERE one.derives] |
+FOREACH (end IN [one IN ends WHERE one.derives] | // apart from relations: each branch costs a comparison a link
   FOREACH (p IN CASE end.edge WHEN 'OBSERVED_FROM' THEN [end.node] ELSE [] END | CREATE (c)-[:OBSERVED_FROM]->(p))
   FOREACH (p IN CASE end.edge WHEN 'SUMMARIZED_FROM' THEN [end.node] ELSE [] END | CREATE (c)-[:SUMMARIZED_FROM]->(p))
   FOREACH (p IN CASE end.edge WHEN 'INFERRED_FROM' THEN [end.node] ELSE [] END | CREATE (c)-[:INFERRED_FROM]->(p))
@@ -62,7 +61,7 @@ FOREACH (end IN [one IN ends WHERE one.derives] |
   FOREACH (p IN CASE end.edge WHEN 'LABELED_FROM' THEN [end.node] ELSE [] END | CREATE (c)-[:LABELED_FROM]->(p))
   FOREACH (p IN CASE end.edge WHEN 'BACKED_UP_FROM' THEN [end.node] ELSE [] END | CREATE (c)-[:BACKED_UP_FROM]->(p))
 )
-FOREACH (end IN [one IN ends WHERE NOT one.derives] |
+FOREACH (end IN [one IN ends WHERE NOT one.derives] | // relations
   FOREACH (p IN CASE end.edge WHEN 'CONTRADICTS' THEN [end.node] ELSE [] END | CREATE (c)-[:CONTRADICTS]->(p))
   FOREACH (p IN CASE end.edge WHEN 'APPROVED_BY' THEN [end.node] ELSE [] END | CREATE (c)-[:APPROVED_BY]->(p))
   FOREACH (p IN CASE end.edge WHEN 'BINDS' THEN [end.node] ELSE [] END | CREATE (c)-[:BINDS]->(p))
