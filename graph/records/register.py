@@ -50,6 +50,9 @@ class Prepared:
     drafts: Sequence[Draft]
     refused: Mapping[int, RegisterResult]
 
+    def __len__(self) -> int:
+        return self.count
+
     @cached_property
     def makes(self) -> frozenset[object]:
         """What the records bring into being, end or occupy: identities, versions succeeded, places, operations."""
@@ -81,17 +84,15 @@ class Registrar:
     ids: Ids
 
     def register(
-        self, records: Sequence[RecordInput], caller: Caller, *, repeat_keys: Sequence[str | None] = ()
+        self, records: Sequence[RecordInput] | Prepared, caller: Caller, *, repeat_keys: Sequence[str | None] = ()
     ) -> list[RegisterResult]:
         """Register up to `BATCH_ROWS_MAX` records; each gets a verdict of its own, in order.
-
-        `prepare` and `settle` in one, for whoever has nothing to do between them.
 
         Records of one call may name one another as sources, in any order. A repeat of a record that is there already,
         the same in every part, is `unchanged`; anything else under its name is refused (`RECORD_IMMUTABLE`).
 
         Args:
-            records: what the producer states.
+            records: what the producer states, or what `prepare` made of that for this caller.
             caller: who registers; needs the role producer.
             repeat_keys: for records without a name, keys by which a repeated call meets the same records.
 
@@ -100,7 +101,12 @@ class Registrar:
             Oversized: more than `BATCH_ROWS_MAX` records (`LIMIT_EXCEEDED`).
             Unavailable: the database does not answer; the same call may be repeated.
         """
-        return self.settle(self.prepare(records, caller, repeat_keys=repeat_keys))
+        if not isinstance(records, Prepared):
+            records = self.prepare(records, caller, repeat_keys=repeat_keys)
+        verdicts = dict(records.refused)
+        for wave in _waves(records.drafts, verdicts):
+            self._register_wave(wave, records.caller, verdicts)
+        return [verdicts[index] for index in range(len(records))]
 
     def prepare(
         self, records: Sequence[RecordInput], caller: Caller, *, repeat_keys: Sequence[str | None] = ()
@@ -123,17 +129,6 @@ class Registrar:
             except Refused as error:
                 refused[index] = _refused("", error)
         return Prepared(caller, len(records), drafts, refused)
-
-    def settle(self, prepared: Prepared) -> list[RegisterResult]:
-        """Register what was prepared: the verdicts of all records of the call, in order.
-
-        Raises:
-            Unavailable: the database does not answer; the same call may be repeated.
-        """
-        verdicts = dict(prepared.refused)
-        for wave in _waves(prepared.drafts, verdicts):
-            self._register_wave(wave, prepared.caller, verdicts)
-        return [verdicts[index] for index in range(prepared.count)]
 
     @cached_property
     def _facts(self) -> FactMemory:
