@@ -55,6 +55,7 @@ CLOSED_FIELDS: Final[Mapping[str, frozenset[str]]] = {
     "reviewState": frozenset(ReviewState),
 }
 
+_EDGE_TYPES: Final[frozenset[str]] = frozenset(EdgeType)
 # What was worked out of other records, by a program or a model.
 WORKED_OUT: Final = frozenset({DerivationType.COMPUTED.value, DerivationType.MODEL_DERIVED.value})
 
@@ -90,7 +91,7 @@ def _edge_checked(edge: object) -> object:
     Raises:
         InvalidInput: it is not (`UNKNOWN_EDGE_TYPE`); raised past pydantic, whose faults have no code of their own.
     """
-    if isinstance(edge, str) and edge not in tuple(EdgeType):
+    if isinstance(edge, str) and edge not in _EDGE_TYPES:
         raise InvalidInput("the registry has no such edge type", code=ReasonCode.UNKNOWN_EDGE_TYPE)
     return edge
 
@@ -288,7 +289,9 @@ def blank_faults(
         may_be_not_applicable: fields that need a value or the explicit `not_applicable`.
     """
     demanded, strict = _demands(required, may_be_not_applicable)
-    blank = [field for field in demanded if is_blank(stated.get(field))]
+    # Most values are texts: asked here, twenty calls a record are saved.
+    values = [(field, stated.get(field)) for field in demanded]
+    blank = [field for field, v in values if (v.isspace() if v and isinstance(v, str) else is_blank(v))]
     evaded = [field for field in strict if stated.get(field) == NOT_APPLICABLE]
     return [Fault(MISSING_CODES.get(field, ReasonCode.ENVELOPE_INCOMPLETE), field) for field in [*blank, *evaded]]
 
@@ -303,6 +306,8 @@ def _demands(
 
 def tool_faults(stated: Mapping[str, JsonValue], operation: OperationType | None) -> list[Fault]:
     """What a tool's result lacks of its four call fields (ENV-04)."""
+    if operation is not OperationType.TOOL_CALL and stated.keys().isdisjoint(TOOL_FIELDS):
+        return []
     is_tool_result = operation is OperationType.TOOL_CALL or any(not is_unstated(stated.get(f)) for f in TOOL_FIELDS)
     if not is_tool_result:
         return []

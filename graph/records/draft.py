@@ -303,7 +303,7 @@ def _canonical(
     common = {
         "stated": stated,
         "identity": identity if record.name is not None else None,
-        "sources": sorted((link.identity, link.edge.value) for link in links),
+        "sources": sorted([(link.identity, link.edge) for link in links]),
         "stores": record.stores,
         "operation": record.operation,
         "content": json.dumps(record.content, sort_keys=True) if is_nested else content,

@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import cached_property
-from typing import cast
+from functools import cached_property, lru_cache
+from typing import Final, cast
 
 from pydantic import JsonValue
 
@@ -15,6 +15,8 @@ from graph.access import Caller
 from graph.database.rows import Row
 from graph.envelope import Fault
 from graph.vocabulary import EdgeType, ReasonCode
+
+_SIGHTS_MAX: Final = 256
 
 
 class RegisterStatus(StrEnum):
@@ -68,12 +70,14 @@ class Draft:
     @cached_property
     def touches(self) -> frozenset[str]:
         """Every existing identity that the record hangs on."""
-        older = {self.supersedes} if self.supersedes else set[str]()
-        return frozenset({link.identity for link in self.links} | older)
+        touched = frozenset([link.identity for link in self.links])
+        return touched | {self.supersedes} if self.supersedes else touched
 
     @cached_property
     def claims(self) -> frozenset[str]:
         """What no two records of one transaction may share: identity, version succeeded, places of copies."""
+        if not self.stores and not self.supersedes:
+            return frozenset((self.identity,))
         places = {f"{store['storeId']} {store['locator']}" for store in self.stores}
         return frozenset({self.identity, self.supersedes or self.identity} | places)
 
@@ -106,8 +110,9 @@ class Known:
         """Whether a caller may learn that this identity is, or was, there: by tenant, and while it lives by audience."""
         if self.is_tombstone:
             return not self.deleted_by.isdisjoint(caller.tenants)
-        in_audience = caller.purpose in self.purposes and not self.permissions.isdisjoint(caller.grants)
-        return self.tenant_id in caller.tenants and in_audience
+        tenants, grants = _sight_of(caller)
+        in_audience = caller.purpose in self.purposes and not self.permissions.isdisjoint(grants)
+        return self.tenant_id in tenants and in_audience
 
     @property
     def version(self) -> int:
@@ -115,11 +120,17 @@ class Known:
         value = self.envelope.get("version")
         return value if isinstance(value, int) else 1
 
-    @property
+    @cached_property
     def origins(self) -> frozenset[str]:
         """The kinds of origin at the roots of what it was derived from."""
         value = self.envelope.get("origins")
         return frozenset(str(item) for item in value) if isinstance(value, list) else frozenset()
+
+
+@lru_cache(maxsize=_SIGHTS_MAX)
+def _sight_of(caller: Caller) -> tuple[frozenset[str], frozenset[str]]:
+    """The tenants and the permission tokens of a caller, worked out once for all that is compared with them."""
+    return frozenset(caller.tenants), frozenset(caller.grants)
 
 
 def known_from_row(row: Row) -> Known:

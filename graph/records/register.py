@@ -42,6 +42,38 @@ class _Seen:
 
 
 @dataclass(frozen=True)
+class Prepared:
+    """Records of one call in their stored form, and the refusals of those that have none; nothing is in the graph yet."""
+
+    caller: Caller
+    count: int
+    drafts: Sequence[Draft]
+    refused: Mapping[int, RegisterResult]
+
+    def __len__(self) -> int:
+        return self.count
+
+    @cached_property
+    def makes(self) -> frozenset[object]:
+        """What the records bring into being, end or occupy: identities, versions succeeded, places, operations."""
+        operations = (draft.operation["operationId"] for draft in self.drafts)
+        return frozenset[object](operations).union(*(draft.claims for draft in self.drafts))
+
+    @cached_property
+    def touches(self) -> frozenset[str]:
+        """The existing identities that the records hang on."""
+        return frozenset[str]().union(*(draft.touches for draft in self.drafts))
+
+    def is_apart_from(self, other: Prepared) -> bool:
+        """Whether both get the same verdicts and leave the same graph whichever is settled first, or both at once."""
+        return (
+            self.makes.isdisjoint(other.makes)
+            and self.makes.isdisjoint(other.touches)
+            and self.touches.isdisjoint(other.makes)
+        )
+
+
+@dataclass(frozen=True)
 class Registrar:
     """Registers records in the graph."""
 
@@ -52,7 +84,7 @@ class Registrar:
     ids: Ids
 
     def register(
-        self, records: Sequence[RecordInput], caller: Caller, *, repeat_keys: Sequence[str | None] = ()
+        self, records: Sequence[RecordInput] | Prepared, caller: Caller, *, repeat_keys: Sequence[str | None] = ()
     ) -> list[RegisterResult]:
         """Register up to `BATCH_ROWS_MAX` records; each gets a verdict of its own, in order.
 
@@ -60,7 +92,7 @@ class Registrar:
         the same in every part, is `unchanged`; anything else under its name is refused (`RECORD_IMMUTABLE`).
 
         Args:
-            records: what the producer states.
+            records: what the producer states, or what `prepare` made of that for this caller.
             caller: who registers; needs the role producer.
             repeat_keys: for records without a name, keys by which a repeated call meets the same records.
 
@@ -69,6 +101,17 @@ class Registrar:
             Oversized: more than `BATCH_ROWS_MAX` records (`LIMIT_EXCEEDED`).
             Unavailable: the database does not answer; the same call may be repeated.
         """
+        if not isinstance(records, Prepared):
+            records = self.prepare(records, caller, repeat_keys=repeat_keys)
+        verdicts = dict(records.refused)
+        for wave in _waves(records.drafts, verdicts):
+            self._register_wave(wave, records.caller, verdicts)
+        return [verdicts[index] for index in range(len(records))]
+
+    def prepare(
+        self, records: Sequence[RecordInput], caller: Caller, *, repeat_keys: Sequence[str | None] = ()
+    ) -> Prepared:
+        """Give records their stored form; asks and writes nothing. Takes and raises what `register` does."""
         caller.demand(Role.PRODUCER)
         if len(records) > BATCH_ROWS_MAX:
             raise Oversized(
@@ -78,16 +121,14 @@ class Registrar:
             )
         drafter = Drafter(caller, self.policy, self.keys, self.ids, self.clock.now())
         keys = [*repeat_keys, *([None] * (len(records) - len(repeat_keys)))]
-        verdicts: dict[int, RegisterResult] = {}
+        refused: dict[int, RegisterResult] = {}
         drafts: list[Draft] = []
         for index, (record, key) in enumerate(zip(records, keys, strict=True)):
             try:
                 drafts.append(drafter.draft(index, record, repeat_key=key))
             except Refused as error:
-                verdicts[index] = _refused("", error)
-        for wave in _waves(drafts, verdicts):
-            self._register_wave(wave, caller, verdicts)
-        return [verdicts[index] for index in range(len(records))]
+                refused[index] = _refused("", error)
+        return Prepared(caller, len(records), drafts, refused)
 
     @cached_property
     def _facts(self) -> FactMemory:
@@ -250,8 +291,8 @@ def _ready_among(waiting: Sequence[Draft]) -> tuple[list[Draft], list[Draft]]:
     later: list[Draft] = []
     taken: set[str] = set()
     for draft in waiting:
-        is_free = taken.isdisjoint(draft.claims) and unborn.isdisjoint(draft.touches - {draft.identity})
-        if is_free:
+        is_born = draft.touches & unborn <= {draft.identity}
+        if is_born and taken.isdisjoint(draft.claims):
             wave.append(draft)
             taken |= draft.claims
         else:

@@ -57,6 +57,16 @@ BARRED_MOVEMENTS: Final = frozenset(
 )
 
 
+_CLOSED_CODES: Final = tuple(
+    (field, CLOSED_FIELDS[field], code)
+    for field, code in (
+        ("derivationType", ReasonCode.ENVELOPE_INCOMPLETE),
+        ("trust", ReasonCode.MISSING_TRUST_LABEL),
+        ("reviewState", ReasonCode.ENVELOPE_INCOMPLETE),
+    )
+)
+
+
 def admission_faults(record: RecordInput, stated: Mapping[str, JsonValue], policy: Policy) -> list[Fault]:
     """Every demand of its class that a record does not meet; any fault means quarantine (CLS-08, ENV-05).
 
@@ -95,9 +105,7 @@ def _lacks(stated: Mapping[str, JsonValue], *fields: str) -> bool:
 
 def _unknown_values(stated: Mapping[str, JsonValue], policy: Policy) -> list[Fault]:
     enums: tuple[tuple[str, Container[object], ReasonCode], ...] = (
-        ("derivationType", CLOSED_FIELDS["derivationType"], ReasonCode.ENVELOPE_INCOMPLETE),
-        ("trust", CLOSED_FIELDS["trust"], ReasonCode.MISSING_TRUST_LABEL),
-        ("reviewState", CLOSED_FIELDS["reviewState"], ReasonCode.ENVELOPE_INCOMPLETE),
+        *_CLOSED_CODES,
         ("ownerId", policy.owners, ReasonCode.MISSING_OWNER),
         ("retentionClass", policy.retention_classes, ReasonCode.ENVELOPE_INCOMPLETE),
     )
@@ -128,9 +136,10 @@ def texts_checked(stated: Mapping[str, JsonValue]) -> None:
     Raises:
         InvalidInput: NUL or a lone surrogate (`NAME_NOT_ENCODABLE`), with the field.
     """
-    texts = "".join(value for value in stated.values() if isinstance(value, str))
-    lists = [value for value in stated.values() if isinstance(value, list)]
-    if is_plain(texts) and all(is_plain(str(item)) for value in lists for item in value):
+    values = list(stated.values())
+    texts = [value for value in values if isinstance(value, str)]
+    texts += [str(item) for value in values if isinstance(value, list) for item in value]
+    if is_plain("".join(texts)):
         return
     for field, value in stated.items():
         for text in value if isinstance(value, list) else [value]:

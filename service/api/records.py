@@ -37,6 +37,8 @@ NDJSON_MEDIA_TYPE: Final = "application/x-ndjson"
 # Verdicts of a batch are kept in memory up to this size and in a temporary file beyond it.
 _VERDICTS_IN_MEMORY_BYTES: Final = 1_048_576
 _COPY_BYTES: Final = 65_536
+# One is read and judged while one is put together and one is in the database.
+_BATCHES_AHEAD: Final = 2
 _STATUS_OF: Final = {
     RegisterStatus.CREATED: HTTPStatus.CREATED,
     RegisterStatus.UNCHANGED: HTTPStatus.OK,
@@ -116,7 +118,8 @@ def register_batch(
     Where the service stops answering half way, the answer is a problem and no verdicts; the whole stream may be sent
     again with the same key, and what was settled then is `unchanged`.
     """
-    for result in import_lines(split_lines(_chunks(request)), application.registrar, caller, key=key):
+    lines = split_lines(_chunks(request))
+    for result in import_lines(lines, application.registrar, caller, key=key, batches_ahead=_BATCHES_AHEAD):
         verdicts.write(to_json(result.as_json()) + b"\n")
     verdicts.seek(0)
     return StreamingResponse(iter(lambda: verdicts.read(_COPY_BYTES), b""), media_type=NDJSON_MEDIA_TYPE)

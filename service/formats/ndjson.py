@@ -6,7 +6,9 @@ dropped; a line of blanks alone has no result and still counts, so that numbers 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Final, cast
 
@@ -17,7 +19,7 @@ from graph.access import Caller
 from graph.envelope import OperationInput, RecordInput, SourceInput, StoreInput
 from graph.errors import InvalidInput, Oversized, Refused, Unavailable
 from graph.records.model import RegisterResult, RegisterStatus
-from graph.records.register import BATCH_ROWS_MAX, Registrar
+from graph.records.register import BATCH_ROWS_MAX, Prepared, Registrar
 from graph.vocabulary import ReasonCode, Role
 from service.formats.json_text import BYTE_ORDER_MARK, JsonText, Path, read_json
 from service.formats.report import ImportReport
@@ -25,6 +27,8 @@ from service.formats.report import ImportReport
 LINE_BYTES_MAX: Final = 4 * 1_048_576
 BATCH_BYTES_MAX: Final = 16 * 1_048_576
 FAULTS_MAX: Final = 20
+# While the database works on one batch, the next one is put together and sent.
+_WRITERS: Final = 2
 # The only words of a line that an answer repeats; everything else in it may be content.
 _FIELD_NAMES: Final = frozenset(
     info.alias or name
@@ -79,13 +83,20 @@ def _cut(kept: bytes, more: bytes) -> bytes:
 
 
 def import_lines(
-    lines: Iterable[bytes], registrar: Registrar, caller: Caller, *, batch_rows: int = 500, key: str | None = None
+    lines: Iterable[bytes],
+    registrar: Registrar,
+    caller: Caller,
+    *,
+    batch_rows: int = 500,
+    key: str | None = None,
+    batches_ahead: int = 0,
 ) -> Iterator[LineResult]:
     """Register a stream of records, each line a `RecordInput`; the results come out while lines still come in.
 
-    At most `batch_rows` lines and `BATCH_BYTES_MAX` bytes (and one line more) are held at a time. Sources may name
-    records of earlier lines and, within the same batch, of later ones. Repeating a whole stream is safe: named records
-    are `unchanged`, and nameless ones too where the same `key` is given.
+    A batch is at most `batch_rows` lines and `BATCH_BYTES_MAX` bytes (and one line more); it and `batches_ahead` more are
+    held at a time. Batches that have anything in common go to the graph one after another. Sources may name records of
+    earlier lines and, within the same batch, of later ones. Repeating a whole stream is safe: named records are
+    `unchanged`, and nameless ones too where the same `key` is given.
 
     Args:
         lines: one record each, as from a binary file or `split_lines`; the end of the line may be there or not.
@@ -93,6 +104,7 @@ def import_lines(
         caller: who registers; needs the role producer.
         batch_rows: lines that go to the graph together, 1 to `BATCH_ROWS_MAX`.
         key: by which nameless records of a repeated stream meet themselves, with their line numbers.
+        batches_ahead: batches that are read and registered while the results of those before them are still awaited.
 
     Raises:
         NotAuthorized: the caller is no producer; at once.
@@ -101,7 +113,8 @@ def import_lines(
     caller.demand(Role.PRODUCER)
     if not 1 <= batch_rows <= BATCH_ROWS_MAX:
         raise ValueError(f"batch_rows is 1 to {BATCH_ROWS_MAX}")
-    return _results(lines, registrar, caller, batch_rows, key)
+    importer = _Importer(registrar, caller, key)
+    return _results(importer, _batches(lines, batch_rows), batches_ahead)
 
 
 @dataclass(frozen=True)
@@ -110,9 +123,7 @@ class _Line:
     parsed: RecordInput | LineResult
 
 
-def _results(
-    lines: Iterable[bytes], registrar: Registrar, caller: Caller, batch_rows: int, key: str | None
-) -> Iterator[LineResult]:
+def _batches(lines: Iterable[bytes], batch_rows: int) -> Iterator[list[_Line]]:
     batch: list[_Line] = []
     size = 0
     for number, data in enumerate(lines, 1):
@@ -121,25 +132,80 @@ def _results(
             batch.append(_Line(number, _parsed(number, text)))
             size += len(text)
         if len(batch) >= batch_rows or size >= BATCH_BYTES_MAX:
-            yield from _settled(batch, registrar, caller, key)
+            yield batch
             batch, size = [], 0
-    yield from _settled(batch, registrar, caller, key)
+    if batch:
+        yield batch
 
 
-def _settled(batch: list[_Line], registrar: Registrar, caller: Caller, key: str | None) -> Iterator[LineResult]:
-    records = [(line.number, line.parsed) for line in batch if isinstance(line.parsed, RecordInput)]
-    keys = [None if key is None else f"{key}\n{number}" for number, _ in records]
-    try:
-        registered = registrar.register([record for _, record in records], caller, repeat_keys=keys) if records else []
-    except Unavailable:
-        for line in batch:
-            if isinstance(line.parsed, RecordInput):
+@dataclass(frozen=True)
+class _Importer:
+    """Registers batches of one stream."""
+
+    registrar: Registrar
+    caller: Caller
+    key: str | None
+
+    def prepared(self, batch: Sequence[_Line]) -> Prepared:
+        """The records of a batch in their stored form."""
+        records = [(line.number, line.parsed) for line in batch if isinstance(line.parsed, RecordInput)]
+        keys = [None if self.key is None else f"{self.key}\n{number}" for number, _ in records]
+        return self.registrar.prepare([record for _, record in records], self.caller, repeat_keys=keys)
+
+    def settled(self, prepared: Prepared, before: Sequence[_Flight]) -> list[RegisterResult]:
+        """Register a batch after those before it that it has anything in common with; their failure is its own, too."""
+        for flight in before:
+            if not prepared.is_apart_from(flight.prepared):
+                flight.registered.result()
+        return self.registrar.register(prepared, self.caller) if len(prepared) else []
+
+
+@dataclass(frozen=True)
+class _Flight:
+    """A batch on its way into the graph."""
+
+    batch: Sequence[_Line]
+    prepared: Prepared
+    registered: Future[list[RegisterResult]]
+
+    def results(self) -> Iterator[LineResult]:
+        """What became of its lines, once it is through."""
+        try:
+            verdicts = iter(self.registered.result())
+        except Unavailable:
+            for line in self.batch:
+                if isinstance(line.parsed, RecordInput):
+                    break
+                yield line.parsed
+            raise
+        for line in self.batch:
+            yield line.parsed if isinstance(line.parsed, LineResult) else _line_result(line.number, next(verdicts))
+
+
+def _results(importer: _Importer, batches: Iterator[list[_Line]], batches_ahead: int) -> Iterator[LineResult]:
+    """The results in order. Others have the batches registered while this thread reads and judges those after them."""
+    flying: deque[_Flight] = deque()
+    with ThreadPoolExecutor(_WRITERS, "sequela-import") as pool:
+        while True:
+            try:
+                batch = next(batches, None)
+            except Exception:
+                # Where the lines end in a fault, what was registered before it is told first.
+                yield from _landed(flying, 0)
+                raise
+            if batch is None:
                 break
-            yield line.parsed
-        raise
-    verdicts = iter(registered)
-    for line in batch:
-        yield line.parsed if isinstance(line.parsed, LineResult) else _line_result(line.number, next(verdicts))
+            prepared = importer.prepared(batch)
+            registered = pool.submit(importer.settled, prepared, tuple(flying))
+            flying.append(_Flight(batch, prepared, registered))
+            yield from _landed(flying, batches_ahead)
+        yield from _landed(flying, 0)
+
+
+def _landed(flying: deque[_Flight], left: int) -> Iterator[LineResult]:
+    """The results of the first batches, until no more than `left` are on their way."""
+    while len(flying) > left:
+        yield from flying.popleft().results()
 
 
 def _line_result(number: int, verdict: RegisterResult) -> LineResult:

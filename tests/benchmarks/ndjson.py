@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import random
 import socket
@@ -47,6 +48,7 @@ def run_ndjson(application: Application, caller: Caller) -> Iterator[str]:
 
         ours(RUNS)
         raw(RUNS)
+        gc.freeze()
         yield row(f"{LINES:,} NDJSON lines over HTTP", *measure_pairs(ours, raw, RUNS))
         yield _memory_line(post, parents, picks)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import random
 import statistics
 import threading
@@ -66,7 +67,7 @@ def _measured(
     runs: int,
     before: Callable[[], None] = lambda: None,
 ) -> tuple[Measurement, ...]:
-    """By turns, inputs and rows being made beforehand."""
+    """By turns, inputs and rows being made beforehand; no collection of garbage has to walk over these."""
     picks = random.Random(size)
     warm = 200 if size == 1 else 3
     inputs = [[derived_from(picks.sample(parents, 2)) for _ in range(size)] for _ in range(runs + warm)]
@@ -83,6 +84,7 @@ def _measured(
     for number in range(runs, runs + warm):
         ours(number)
         raw(number)
+    gc.freeze()
     return measure_pairs(ours, raw, runs)
 
 
@@ -125,6 +127,7 @@ def _clients(application: Application, caller: Caller, parents: list[str], picks
             ]
             for _ in range(CLIENTS * (CLIENT_RUNS + 1) * 2)
         ]
+        gc.freeze()
         seconds: dict[str, list[float]] = {"ours": [], "postgres": [], "raw": []}
         for run in range(CLIENT_RUNS + 1):
             slots = work[run * CLIENTS : (run + 1) * CLIENTS]

@@ -248,3 +248,80 @@ def test_a_stream_is_cut_into_lines_wherever_the_chunks_end(size):
 def test_of_a_line_that_is_too_long_only_the_beginning_is_kept(monkeypatch):
     monkeypatch.setattr(ndjson, "LINE_BYTES_MAX", 10)
     assert list(split_lines([b"x" * 8, b"x" * 8, b"x" * 8, b"\nshort"])) == [b"x" * 11, b"short"]
+
+
+CHAIN = [
+    (line("root"), "created", None),
+    (line("apart"), "created", None),
+    (summary("child", "root"), "created", None),
+    (summary("early", "late"), "refused", "SOURCE_NOT_FOUND"),
+    (line("late"), "created", None),
+    (line("root"), "unchanged", None),
+    (b"{\n", "refused", "MALFORMED_INPUT"),
+    (summary("grandchild", "child"), "created", None),
+    (line("root", producerVersion="2"), "refused", "RECORD_IMMUTABLE"),
+]
+
+
+@pytest.mark.parametrize("batches_ahead", [0, 1, 2, 9])
+def test_batches_ahead_change_no_verdict_and_no_order(application, caller, batches_ahead):
+    results = imported(application, caller, *(text for text, _, _ in CHAIN), batch_rows=1, batches_ahead=batches_ahead)
+    assert results == [(number, *expected) for number, (_, *expected) in enumerate(CHAIN, 1)]
+
+
+def test_as_many_batches_are_read_ahead_as_were_asked_for(application, caller):
+    taken: list[int] = []
+    lines = (taken.append(n) or line(f"n{n}") for n in range(1_000))
+    results = import_lines(lines, application.registrar, caller, batch_rows=10, batches_ahead=2)
+    assert [next(results).line for _ in range(25)] == list(range(1, 26))
+    assert len(taken) == 50
+    results.close()
+
+
+@pytest.mark.parametrize("batches_ahead", [0, 2])
+def test_lines_that_end_in_a_fault_leave_the_results_of_those_before_it(application, caller, batches_ahead):
+    def torn() -> Iterator[bytes]:
+        yield from (line("a"), b"{\n", line("b"))
+        raise ConnectionError
+
+    got: list[tuple[int, str]] = []
+    with pytest.raises(ConnectionError):
+        got.extend(
+            (one.line, one.status.value)
+            for one in import_lines(torn(), application.registrar, caller, batch_rows=1, batches_ahead=batches_ahead)
+        )
+    assert got == [(1, "created"), (2, "refused"), (3, "created")]
+
+
+# Two batches of one line each, and whether they may be in the database at the same time.
+PAIRS = [
+    (line("a"), line("b"), True),
+    (line("a"), line("a"), False),
+    (summary("a", "root"), summary("b", "root"), True),
+    (line("a"), summary("b", "a"), False),
+    (summary("b", "a"), line("a"), False),
+    (line("a", operation={"operationId": "o", "type": "import"}), line("b"), True),
+    (
+        line("a", operation={"operationId": "o", "type": "import"}),
+        line("b", operation={"operationId": "o", "type": "import"}),
+        False,
+    ),
+    (line("a", supersedes="v"), line("b", supersedes="v"), False),
+    (
+        line("a", supersedes="v"),
+        line("b", derivationType="computed", sources=[{"recordId": "v", "edge": "SUMMARIZED_FROM"}]),
+        False,
+    ),
+    (
+        line("a", stores=[{"storeId": "files", "locator": "x"}]),
+        line("b", stores=[{"storeId": "files", "locator": "x"}]),
+        False,
+    ),
+]
+
+
+@pytest.mark.parametrize(("one", "other", "apart"), PAIRS)
+def test_batches_wait_for_one_another_where_they_have_anything_in_common(application, caller, one, other, apart):
+    pair = [application.registrar.prepare([RecordInput.model_validate_json(text)], caller) for text in (one, other)]
+    assert [len(prepared.drafts) for prepared in pair] == [1, 1]
+    assert (pair[0].is_apart_from(pair[1]), pair[1].is_apart_from(pair[0])) == (apart, apart)

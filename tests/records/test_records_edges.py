@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from graph.database.catalogue import default_query_folder
 from graph.database.checker import check
 from graph.database.invariants import Invariant
 from graph.envelope import RecordInput
@@ -340,3 +341,12 @@ def test_an_edge_that_was_written_backwards_is_refused(room, edge):
     room.one(made_from("derivative", kind, "source", edge))
     backwards = made_from("backwards", "manual_passage", "derivative", edge)
     assert room.verdict(backwards) == ("refused", "EDGE_ENDS_NOT_ALLOWED")
+
+
+def test_the_statement_that_draws_edges_tells_derivations_and_relations_apart_as_the_vocabulary_does():
+    text = default_query_folder().joinpath("records", "create_records.cypher").read_text(encoding="utf-8")
+    derivations, relations = text.split("WHERE one.derives")[1].split("WHERE NOT one.derives")
+    drawn = [re.findall(r"WHEN '(\w+)'.*-\[:(\w+)\]->", part) for part in (derivations, relations)]
+    assert all(case == made for part in drawn for case, made in part)
+    assert {edge for edge, _ in drawn[0]} == set(DERIVATION_EDGES)
+    assert {edge for edge, _ in drawn[1]} == set(EdgeType) - {*DERIVATION_EDGES, *CONTROL_EDGES, EdgeType.SUPERSEDES}
