@@ -8,6 +8,7 @@ import random
 import socket
 import threading
 from collections.abc import Generator, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 
@@ -27,6 +28,8 @@ from tests.support.records import stated
 LINES = 5_000
 BATCH_ROWS = 500
 RUNS = 5
+# As many as register the batches of one stream.
+WRITERS = 2
 STREAM_LINES = 100_000
 _MEGABYTE = 1_048_576
 
@@ -35,7 +38,7 @@ def run_ndjson(application: Application, caller: Caller) -> Iterator[str]:
     """Lines with two sources each: their time, and what a long stream does to the memory of the service."""
     parents = load_parents(application, replace(caller, principal_id="bench"))
     picks = random.Random(11)
-    with _served(application, caller) as post:
+    with _served(application, caller) as post, ThreadPoolExecutor(WRITERS) as writers:
         streams = [_lines(parents, picks, LINES) for _ in range(RUNS + 1)]
         rows = [raw_rows(application, caller, parents, picks, LINES) for _ in range(RUNS + 1)]
 
@@ -43,8 +46,8 @@ def run_ndjson(application: Application, caller: Caller) -> Iterator[str]:
             assert post(iter([streams[number]]), f"run-{number}") == LINES
 
         def raw(number: int) -> None:
-            for start in range(0, LINES, BATCH_ROWS):
-                write_raw(application, rows[number][start : start + BATCH_ROWS])
+            batches = [rows[number][start : start + BATCH_ROWS] for start in range(0, LINES, BATCH_ROWS)]
+            list(writers.map(lambda batch: write_raw(application, batch), batches))
 
         ours(RUNS)
         raw(RUNS)
