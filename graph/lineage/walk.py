@@ -8,6 +8,7 @@ on exactly one of them. Counts come from the very same statement, so that they c
 
 from __future__ import annotations
 
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -132,12 +133,13 @@ def _expand(
 
 def _levels(groups: Iterable[Row]) -> list[_Level]:
     """The groups of an answer, those of one depth and kind together."""
-    held: dict[tuple[int, str | None], tuple[int, list[str]]] = {}
+    totals: Counter[tuple[int, str | None]] = Counter()
+    identities: defaultdict[tuple[int, str | None], list[str]] = defaultdict(list)
     for group in groups:
         at = group.number("depth"), group.text_or_none("kind")
-        total, identities = held.get(at, (0, []))
-        held[at] = total + group.number("total"), [*identities, *group.texts("identities")]
-    return [_Level(depth, kind, total, identities) for (depth, kind), (total, identities) in held.items()]
+        totals[at] += group.number("total")
+        identities[at].extend(group.texts("identities"))
+    return [_Level(depth, kind, total, identities[depth, kind]) for (depth, kind), total in totals.items()]
 
 
 def _after(

@@ -213,3 +213,14 @@ def test_a_depth_limit_cuts_exactly_there_and_says_so(lineage, graphs, caller, d
             and (derivative if downstream else source) in graph.hidden
             for derivative, _, source in graph.edges
         )
+
+
+def test_a_level_of_a_thousand_audiences_is_one_level(lineage, graphs, caller):
+    names = [f"c-{number}" for number in range(1_000)]
+    graphs.records(["root"])
+    for name in names:
+        graphs.records([name], permissions=["role:reviewer", f"principal:{name}"])
+    graphs.edges([(name, "SUMMARIZED_FROM", "root") for name in names])
+    (level,) = lineage.closure(caller, "root", direction=Direction.DOWNSTREAM).levels
+    assert (level.depth, level.kind, sorted(level.identities)) == (1, "document", sorted(names))
+    assert lineage.counts(caller, "root", direction=Direction.DOWNSTREAM).total == 1_000
