@@ -10,6 +10,6 @@ UNWIND $identities AS wanted
 MATCH (n:Identity {identity: wanted})
 WHERE (n:Record AND n.tenantId = $tenantId)
    OR (n:Tombstone AND EXISTS { (n)<-[:OUTCOME_FOR]-(:Outcome)<-[:HAS_OUTCOME]-(:Request {tenantId: $tenantId}) })
-MATCH (n)-[:SUPERSEDES*0..]-(version:Identity)
+MATCH (n)-[:SUPERSEDES*0..]-(version)
 RETURN collect(DISTINCT n.identity) AS asked, collect(DISTINCT version.identity) AS scope,
        collect(DISTINCT version.kind) AS kinds

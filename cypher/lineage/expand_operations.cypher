@@ -22,7 +22,7 @@ CALL (target) {
   MATCH p = (target)-[steps:
              OBSERVED_FROM|SUMMARIZED_FROM|INFERRED_FROM|EMBEDDED_FROM|CACHED_FROM|COMPACTED_FROM
              |PROJECTED_FROM|PROPOSED_FROM|RENDERED_FROM|EXPORTED_FROM|LABELED_FROM|BACKED_UP_FROM
-             *1..$$levels]->(reached:Identity)
+             *1..$$levels]->(reached)
   WHERE all(n IN nodes(p) WHERE
       CASE WHEN n:Tombstone
         THEN $includeDeleted AND EXISTS {

@@ -24,7 +24,7 @@ WHERE
   END
 // Everything, grouped by audience: where each of these is one that the caller belongs to, nothing has to be left out.
 CALL (root) {
-  MATCH p = (root)-[:$$edgeTypes*1..$$levels]->(reached:Identity)
+  MATCH p = (root)-[:$$edgeTypes*1..$$levels]->(reached)
   WITH reached, min(length(p)) AS depth
   WITH depth, reached.audience AS audience, reached = root AS isRoot, collect(reached) AS nodes
   RETURN collect({
@@ -37,7 +37,7 @@ WITH root, everything, all(one IN everything WHERE one.isOpen) AS isOpen
 CALL (root, isOpen) {
   WITH root, isOpen
   WHERE NOT isOpen
-  MATCH p = (root)-[:$$edgeTypes*1..$$levels]->(reached:Identity)
+  MATCH p = (root)-[:$$edgeTypes*1..$$levels]->(reached)
   WHERE all(n IN nodes(p) WHERE
     (n.tenantId IN $tenants AND n.state IN $states AND $purpose IN n.purposes
       AND any(permission IN n.permissions WHERE permission IN $grants))

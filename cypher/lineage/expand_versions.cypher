@@ -18,7 +18,7 @@ WHERE
       AND any(grant IN $grants WHERE grant IN n.permissions)
   END
 CALL (n) {
-  MATCH p = (n)-[:SUPERSEDES*1..$$levels]->(other:Identity)
+  MATCH p = (n)-[:SUPERSEDES*1..$$levels]->(other)
   WHERE all(v IN nodes(p) WHERE
       CASE WHEN v:Tombstone
         THEN $includeDeleted AND EXISTS {
@@ -31,7 +31,7 @@ CALL (n) {
   RETURN collect({node: other, distance: distance}) AS older
 }
 CALL (n) {
-  MATCH p = (n)<-[:SUPERSEDES*1..$$levels]-(other:Identity)
+  MATCH p = (n)<-[:SUPERSEDES*1..$$levels]-(other)
   WHERE all(v IN nodes(p) WHERE
       CASE WHEN v:Tombstone
         THEN $includeDeleted AND EXISTS {

@@ -10,7 +10,7 @@
 // bound:   the whole closure, pieceRows of it in a row
 // plan:    VarLengthExpand(Pruning,BFS · NodeUniqueIndexSeek
 UNWIND $identities AS root
-MATCH path = (r:Identity {identity: root})<-[:$$edgeTypes*0..]-(d:Identity)
+MATCH path = (r:Identity {identity: root})<-[:$$edgeTypes*0..]-(d)
 WITH d, min(length(path)) AS depth
 WITH depth, d.fence IS NULL AND d:Record AS isOpen, collect(d.identity) AS found
 // In pieces, since whoever reads a row holds it twice.

@@ -14,27 +14,33 @@ SET held:Identity
 WITH collect(held) AS tip
 CALL (tip) {
   UNWIND tip AS near
-  MATCH (near)<-[steps*1..]-(far:Record)
-  WHERE far.fence IS NULL AND all(step IN steps WHERE type(step) IN $edgeTypes)
+  MATCH (near)<-[steps*1..]-(far)
+  WHERE all(step IN steps WHERE type(step) IN $edgeTypes)
   WITH DISTINCT far
+  WHERE far:Record AND far.fence IS NULL
+  WITH far
   ORDER BY far.identity
   SET far:Identity
   RETURN collect(far) AS first
 }
 CALL (first) {
   UNWIND first AS near
-  MATCH (near)<-[steps*1..]-(far:Record)
-  WHERE far.fence IS NULL AND all(step IN steps WHERE type(step) IN $edgeTypes)
+  MATCH (near)<-[steps*1..]-(far)
+  WHERE all(step IN steps WHERE type(step) IN $edgeTypes)
   WITH DISTINCT far
+  WHERE far:Record AND far.fence IS NULL
+  WITH far
   ORDER BY far.identity
   SET far:Identity
   RETURN collect(far) AS second
 }
 CALL (second) {
   UNWIND second AS near
-  MATCH (near)<-[steps*1..]-(far:Record)
-  WHERE far.fence IS NULL AND all(step IN steps WHERE type(step) IN $edgeTypes)
+  MATCH (near)<-[steps*1..]-(far)
+  WHERE all(step IN steps WHERE type(step) IN $edgeTypes)
   WITH DISTINCT far
+  WHERE far:Record AND far.fence IS NULL
+  WITH far
   ORDER BY far.identity
   SET far:Identity
   RETURN collect(far) AS third

@@ -69,3 +69,37 @@ def test_the_plan_is_the_declared_one(application, driver, query):
     assert not deprecated, f"{query.name}: {deprecated}"
     declared = [part.split()[0] for part in re.sub(r"<[^>]*>+", "", query.header["returns"]).split(",")]
     assert columns == declared, f"{query.name}: write the columns {columns} under returns, with their types"
+
+
+WALKS = [query for query in QUERIES if "*" in query.text and ".." in query.text and "-[" in query.text]
+
+
+@pytest.mark.req("DEL-08")
+@pytest.mark.parametrize("nodes", [5, 50])
+@pytest.mark.parametrize("edge", ["SUPERSEDES", "SUMMARIZED_FROM", "PROV_SPECIALIZATION_OF"])
+def test_no_walk_starts_at_both_of_its_ends_however_dense_the_graph_is(application, driver, policy, edge, nodes):
+    """From both ends it would go through every path between them: on a clique of fifty, for ever.
+
+    The planner does so where a label lets it look the far end up and the numbers say that there are many paths.
+    """
+    application.database.administer(
+        "UNWIND range(1, $nodes) AS i CREATE (:Identity:Record {identity: 'n' + i})", nodes=nodes
+    )
+    application.database.administer(f"MATCH (a:Identity), (b:Identity) WHERE a <> b CREATE (a)-[:{edge}]->(b)")
+    application.database.administer("CALL db.clearQueryCaches()")
+    types = sorted(policy.deletion_edges)
+    found: dict[str, list[str]] = {}
+    for query in WALKS:
+        params = {
+            name: ["n1"] if name == "identities" else SAMPLES[kind]
+            for name, kind in TYPE.findall(query.header["params"])
+        }
+        for levels in (2, 3, 1_000_000_001):
+            text = query.with_literals({name: types if name == "edgeTypes" else levels for name in query.literals})
+            with driver.session() as session:
+                plan = session.run(f"EXPLAIN {text}", params).consume().plan
+            expansions = [operator(step) for step in steps(plan) if operator(step).startswith("VarLengthExpand")]
+            assert expansions, query.name
+            found[f"{query.name} {levels}"] = [one for one in expansions if "Pruning" not in one]
+    assert {name: walks for name, walks in found.items() if walks} == {}
+    assert len(found) >= 24
