@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from graph.errors import NotAuthorized
 from graph.vocabulary import ReasonCode, RecordState, Role
@@ -32,17 +32,17 @@ class Caller:
     purpose: str
     shared_scopes: frozenset[str] = field(default_factory=frozenset[str])
 
-    @property
+    @cached_property
     def grants(self) -> list[str]:
         """The permission tokens that this caller holds."""
         return sorted({f"principal:{self.principal_id}", *(f"role:{role}" for role in self.roles)})
 
-    @property
+    @cached_property
     def tenants(self) -> list[str]:
         """The tenants whose records this caller may be shown."""
         return sorted({self.tenant_id, *self.shared_scopes})
 
-    @property
+    @cached_property
     def states(self) -> list[str]:
         """The record states that this caller may be shown."""
         seen = _STATES_ORDINARY.union(*(_STATES_BY_ROLE.get(role, frozenset()) for role in self.roles))

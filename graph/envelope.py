@@ -289,9 +289,7 @@ def blank_faults(
         may_be_not_applicable: fields that need a value or the explicit `not_applicable`.
     """
     demanded, strict = _demands(required, may_be_not_applicable)
-    # Most values are texts: asked here, twenty calls a record are saved.
-    values = [(field, stated.get(field)) for field in demanded]
-    blank = [field for field, v in values if (v.isspace() if v and isinstance(v, str) else is_blank(v))]
+    blank = [field for field in demanded if is_blank(stated.get(field))]
     evaded = [field for field in strict if stated.get(field) == NOT_APPLICABLE]
     return [Fault(MISSING_CODES.get(field, ReasonCode.ENVELOPE_INCOMPLETE), field) for field in [*blank, *evaded]]
 
@@ -306,8 +304,6 @@ def _demands(
 
 def tool_faults(stated: Mapping[str, JsonValue], operation: OperationType | None) -> list[Fault]:
     """What a tool's result lacks of its four call fields (ENV-04)."""
-    if operation is not OperationType.TOOL_CALL and stated.keys().isdisjoint(TOOL_FIELDS):
-        return []
     is_tool_result = operation is OperationType.TOOL_CALL or any(not is_unstated(stated.get(f)) for f in TOOL_FIELDS)
     if not is_tool_result:
         return []

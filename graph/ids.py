@@ -51,6 +51,15 @@ class SystemIds:
         return str(uuid_utils.uuid7())
 
 
+def is_encodable(text: str) -> bool:
+    """Whether a text can be sent or written at all: half a surrogate pair cannot, and names nothing."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def is_plain(text: str) -> bool:
     """Whether a text, or any part of it, is a name as it stands: ASCII is its own canonical form."""
     return len(text) <= NAME_CHARACTERS_MAX and text.isascii() and "\0" not in text

@@ -44,7 +44,12 @@ class Settings(BaseSettings):
         float, Field(description="How long one call to the database is tried again.", ge=0, le=600)
     ] = 15.0
     transaction_seconds: Annotated[
-        float, Field(description="After how long the database ends a write that waits or stands still.", ge=1, le=3_600)
+        float,
+        Field(
+            description="After how long the database ends a statement that waits, stands still or does not end.",
+            ge=1,
+            le=3_600,
+        ),
     ] = 120.0
     walk_timeout_seconds: Annotated[
         float, Field(description="Time limit of one lineage walk; past it the answer is an error.", ge=0.001, le=600)

@@ -52,8 +52,8 @@ class RetryPolicy:
         wait_seconds_min: the first wait is up to twice this.
         wait_seconds_max: no wait is longer.
         total_seconds: after this no further try begins.
-        transaction_seconds: the server ends a writing transaction that is older and frees what it locked, so that a
-            writer that froze keeps nobody waiting for ever.
+        transaction_seconds: the server ends a transaction that is older and frees what it locked, so that a writer that
+            froze keeps nobody waiting, and a statement that would never end does not keep the server busy.
     """
 
     wait_seconds_min: float = 0.02
@@ -121,11 +121,13 @@ class Database:
         Args:
             name: the query's name in the catalogue.
             literals: whole numbers and edge types that are written into its text.
-            timeout: seconds after which the server gives up; `StatementTimedOut` is raised then.
+            timeout: seconds after which the server gives up and `StatementTimedOut` is raised; without one it gives up
+                after those of the policy.
             params: exactly the declared parameters.
         """
         text = self._text(name, writes=False, params=params, literals=literals)
-        query = neo4j.Query(_literal(text), timeout=timeout)
+        limit = self._retry.transaction_seconds if timeout is None else timeout
+        query = neo4j.Query(_literal(text), timeout=limit)
         return self._retried(lambda: self._run(neo4j.READ_ACCESS, query, params), timed=timeout is not None)
 
     def write(self, name: str, /, **params: object) -> list[Row]:

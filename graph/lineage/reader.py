@@ -11,8 +11,9 @@ from graph.database.catalogue import Literal
 from graph.database.database import Database, StatementTimedOut
 from graph.database.rows import Row
 from graph.errors import NotFound, Oversized
+from graph.ids import is_encodable
 from graph.lineage.model import CompletenessReceipt, Limit
-from graph.lineage.rules import Sight, is_encodable, sight_of
+from graph.lineage.rules import Sight, sight_of
 from graph.vocabulary import ReasonCode
 
 
@@ -49,7 +50,8 @@ class Reader:
                 not asked for (`DELETED_RECORD`).
             Oversized: the time limit passed (`LIMIT_EXCEEDED`, naming it), or the server lacks the memory.
         """
-        if not is_encodable(identity):
+        named = [identity, *(value for value in params.values() if isinstance(value, str))]
+        if not all(map(is_encodable, named)):
             raise _missing()
         rows = self._read(name, {"identity": identity, **params}, literals)
         if not rows:

@@ -121,15 +121,6 @@ def state_shown(row: Row) -> str | None:
     return BEING_DELETED if row.truth("fenced") and not settled else state
 
 
-def is_encodable(text: str) -> bool:
-    """Whether a text can be sent at all: half a surrogate pair cannot, and names nothing."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
-
-
 def cursor_text(selection: Selection, caller: Caller, position: Position) -> str:
     """An opaque cursor: where a page ended, bound to the selection and to what its caller may see.
 
@@ -154,8 +145,6 @@ def position_from_cursor(cursor: str, selection: Selection, caller: Caller) -> P
     if [type(part) for part in parts] != [str, str, str] or parts[1] not in selection.direction.ways:
         raise refusal
     _, direction, identity = cast("list[str]", parts)
-    if not is_encodable(identity):
-        raise refusal
     position = Position(Direction(direction), identity)
     if cursor != cursor_text(selection, caller, position):
         raise refusal

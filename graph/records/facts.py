@@ -10,7 +10,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Final, cast
+from typing import Final
 
 from graph.database.rows import Row
 from graph.records.model import Known, known_from_row
@@ -40,7 +40,7 @@ class FactMemory:
     """The records that were last seen or made here, at most `FACTS_MAX`; the longest unused go first."""
 
     def __init__(self, facts_max: int = FACTS_MAX) -> None:
-        self._facts: OrderedDict[str, Fact | tuple[object, ...]] = OrderedDict()
+        self._facts: OrderedDict[str, Fact | Mapping[str, object]] = OrderedDict()
         self._facts_max = facts_max
         self._lock = threading.Lock()
 
@@ -55,8 +55,7 @@ class FactMemory:
         with self._lock:
             for properties in records:
                 identity = str(properties["identity"])
-                # A tuple of texts and numbers is none of the garbage collector's business; most are never asked for.
-                self._facts[identity] = tuple([_settled(properties.get(field)) for field in _FIELDS])
+                self._facts[identity] = {field: properties.get(field) for field in _FIELDS}
                 self._facts.move_to_end(identity)
             while len(self._facts) > self._facts_max:
                 self._facts.popitem(last=False)
@@ -70,7 +69,7 @@ class FactMemory:
     def _fact(self, identity: str) -> Fact | None:
         """The fact of a remembered identity; what cannot be trusted is forgotten."""
         held = self._facts[identity]
-        fact = held if isinstance(held, Fact) else _fact_of(dict(zip(_FIELDS, map(_listed, held), strict=True)))
+        fact = held if isinstance(held, Fact) else _fact_of(held)
         if fact is None:
             del self._facts[identity]
             return None
@@ -86,14 +85,6 @@ def properties_of(row: Row) -> dict[str, object]:
         **{field: None if row.is_null(field) else row.texts(field) for field in _LISTS},
         **{field: row.number_or_none(field) for field in _NUMBERS},
     }
-
-
-def _settled(value: object) -> object:
-    return tuple(cast("list[object]", value)) if isinstance(value, list) else value
-
-
-def _listed(value: object) -> object:
-    return list(cast("tuple[object, ...]", value)) if isinstance(value, tuple) else value
 
 
 def _fact_of(compared: Mapping[str, object]) -> Fact | None:

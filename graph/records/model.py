@@ -6,8 +6,8 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
-from functools import cached_property, lru_cache
-from typing import Final, cast
+from functools import cached_property
+from typing import cast
 
 from pydantic import JsonValue
 
@@ -15,8 +15,6 @@ from graph.access import Caller
 from graph.database.rows import Row
 from graph.envelope import Fault
 from graph.vocabulary import EdgeType, ReasonCode
-
-_SIGHTS_MAX: Final = 256
 
 
 class RegisterStatus(StrEnum):
@@ -76,8 +74,6 @@ class Draft:
     @cached_property
     def claims(self) -> frozenset[str]:
         """What no two records of one transaction may share: identity, version succeeded, places of copies."""
-        if not self.stores and not self.supersedes:
-            return frozenset((self.identity,))
         places = {f"{store['storeId']} {store['locator']}" for store in self.stores}
         return frozenset({self.identity, self.supersedes or self.identity} | places)
 
@@ -110,9 +106,8 @@ class Known:
         """Whether a caller may learn that this identity is, or was, there: by tenant, and while it lives by audience."""
         if self.is_tombstone:
             return not self.deleted_by.isdisjoint(caller.tenants)
-        tenants, grants = _sight_of(caller)
-        in_audience = caller.purpose in self.purposes and not self.permissions.isdisjoint(grants)
-        return self.tenant_id in tenants and in_audience
+        in_audience = caller.purpose in self.purposes and not self.permissions.isdisjoint(caller.grants)
+        return self.tenant_id in caller.tenants and in_audience
 
     @property
     def version(self) -> int:
@@ -125,12 +120,6 @@ class Known:
         """The kinds of origin at the roots of what it was derived from."""
         value = self.envelope.get("origins")
         return frozenset(str(item) for item in value) if isinstance(value, list) else frozenset()
-
-
-@lru_cache(maxsize=_SIGHTS_MAX)
-def _sight_of(caller: Caller) -> tuple[frozenset[str], frozenset[str]]:
-    """The tenants and the permission tokens of a caller, worked out once for all that is compared with them."""
-    return frozenset(caller.tenants), frozenset(caller.grants)
 
 
 def known_from_row(row: Row) -> Known:

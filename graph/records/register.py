@@ -50,9 +50,6 @@ class Prepared:
     drafts: Sequence[Draft]
     refused: Mapping[int, RegisterResult]
 
-    def __len__(self) -> int:
-        return self.count
-
     @cached_property
     def makes(self) -> frozenset[object]:
         """What the records bring into being, end or occupy: identities, versions succeeded, places, operations."""
@@ -106,7 +103,7 @@ class Registrar:
         verdicts = dict(records.refused)
         for wave in _waves(records.drafts, verdicts):
             self._register_wave(wave, records.caller, verdicts)
-        return [verdicts[index] for index in range(len(records))]
+        return [verdicts[index] for index in range(records.count)]
 
     def prepare(
         self, records: Sequence[RecordInput], caller: Caller, *, repeat_keys: Sequence[str | None] = ()

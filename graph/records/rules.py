@@ -57,16 +57,6 @@ BARRED_MOVEMENTS: Final = frozenset(
 )
 
 
-_CLOSED_CODES: Final = tuple(
-    (field, CLOSED_FIELDS[field], code)
-    for field, code in (
-        ("derivationType", ReasonCode.ENVELOPE_INCOMPLETE),
-        ("trust", ReasonCode.MISSING_TRUST_LABEL),
-        ("reviewState", ReasonCode.ENVELOPE_INCOMPLETE),
-    )
-)
-
-
 def admission_faults(record: RecordInput, stated: Mapping[str, JsonValue], policy: Policy) -> list[Fault]:
     """Every demand of its class that a record does not meet; any fault means quarantine (CLS-08, ENV-05).
 
@@ -105,7 +95,9 @@ def _lacks(stated: Mapping[str, JsonValue], *fields: str) -> bool:
 
 def _unknown_values(stated: Mapping[str, JsonValue], policy: Policy) -> list[Fault]:
     enums: tuple[tuple[str, Container[object], ReasonCode], ...] = (
-        *_CLOSED_CODES,
+        ("derivationType", CLOSED_FIELDS["derivationType"], ReasonCode.ENVELOPE_INCOMPLETE),
+        ("trust", CLOSED_FIELDS["trust"], ReasonCode.MISSING_TRUST_LABEL),
+        ("reviewState", CLOSED_FIELDS["reviewState"], ReasonCode.ENVELOPE_INCOMPLETE),
         ("ownerId", policy.owners, ReasonCode.MISSING_OWNER),
         ("retentionClass", policy.retention_classes, ReasonCode.ENVELOPE_INCOMPLETE),
     )

@@ -16,6 +16,7 @@ from pathlib import Path, PurePosixPath
 from typing import Final
 
 from graph.errors import InvalidInput
+from graph.ids import is_encodable
 from graph.vocabulary import DerivativeOutcome, ReasonCode
 from service.connectors.port import StoreUnavailable
 
@@ -185,14 +186,6 @@ def _listed(folder: Path) -> list[os.DirEntry[str]]:
 def _parts(locator: str) -> tuple[str, ...]:
     parts = PurePosixPath(locator).parts
     escapes = locator.startswith("/") or not parts or ".." in parts
-    if escapes or parts == (MARKER,) or "\0" in locator or not _is_encodable(locator):
+    if escapes or parts == (MARKER,) or "\0" in locator or not is_encodable(locator):
         raise InvalidInput("a locator is a relative path below the root, without ..", code=ReasonCode.MALFORMED_INPUT)
     return parts
-
-
-def _is_encodable(locator: str) -> bool:
-    try:
-        locator.encode()
-    except UnicodeEncodeError:
-        return False
-    return True

@@ -157,7 +157,7 @@ class _Importer:
         for flight in before:
             if not prepared.is_apart_from(flight.prepared):
                 flight.registered.result()
-        return self.registrar.register(prepared, self.caller) if len(prepared) else []
+        return self.registrar.register(prepared, self.caller) if prepared.count else []
 
 
 @dataclass(frozen=True)

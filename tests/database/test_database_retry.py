@@ -257,7 +257,7 @@ def test_a_statement_that_needs_too_much_memory_is_not_tried_again(application):
     assert cause.is_retryable(), "the driver would try it again"
 
 
-def test_a_statement_past_its_time_limit_says_so(application):
+def test_a_statement_past_its_time_limit_says_so(application, through):
     # Ten thousand edges, each between two records that hundreds of readers share: seconds of comparing.
     application.database.administer(
         "UNWIND range(1, 100) AS i"
@@ -272,6 +272,11 @@ def test_a_statement_past_its_time_limit_says_so(application):
     )
     with pytest.raises(StatementTimedOut):
         application.database.read("list_wide_audiences", timeout=0.001, after="", rowsMax=1_000)
+    # Whoever names no limit of its own is told the same as where the database does not answer.
+    with pytest.raises(Unavailable):
+        through(RetryPolicy(total_seconds=0.0, transaction_seconds=0.001)).read(
+            "list_wide_audiences", after="", rowsMax=1_000
+        )
 
 
 def test_a_second_node_of_one_identity_is_refused_by_the_database(application):

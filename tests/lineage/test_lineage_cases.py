@@ -43,10 +43,17 @@ def test_l03_names_with_colons_ports_or_digits_are_walked_like_any_other(applica
 @pytest.mark.parametrize(
     "identity", ["s3://h:9000/x", "123", "a:b:c", "a/b?c#d%2F", "", "'", "\ud800", "\0", "x" * 10_000]
 )
-def test_l03_strange_ids_are_not_found_and_no_more(lineage, caller, identity):
+def test_l03_strange_ids_are_not_found_and_no_more(lineage, graphs, caller, identity):
+    graphs.records(["there"])
     for ask in (lineage.walk, lineage.counts):
         with pytest.raises(NotFound, match="no such record"):
             ask(caller, identity, direction=BOTH)
+    for ask in (lineage.origins, lineage.operations, lineage.history, lineage.approvals):
+        with pytest.raises(NotFound, match="no such record"):
+            ask(caller, identity)
+    for ends in ((identity, "there"), ("there", identity)):
+        with pytest.raises(NotFound, match="no such record"):
+            lineage.routes(caller, *ends)
 
 
 @pytest.mark.parametrize(("include_deleted", "expected"), [(False, {"b": 1}), (True, {"b": 1, "c": 1})])
