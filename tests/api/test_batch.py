@@ -150,7 +150,7 @@ def test_a_database_that_goes_away_half_way_is_a_problem_and_a_repeat_finishes(a
     register, calls = Registrar.register, []
 
     def twice(self, records, caller, *, repeat_keys=()):
-        calls.append(len(records))
+        calls.append(records)
         if len(calls) == 2:
             raise errors.Unavailable("the database does not answer", code=ReasonCode.SERVICE_UNAVAILABLE)
         return register(self, records, caller, repeat_keys=repeat_keys)
