@@ -10,17 +10,34 @@ import hashlib
 import os
 import stat
 import threading
-from collections.abc import Generator
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
 from typing import Final
 
 from graph.errors import InvalidInput
-from graph.ids import is_encodable
-from graph.vocabulary import DerivativeOutcome, ReasonCode
-from service.connectors.port import StoreUnavailable
+from graph.vocabulary import ReasonCode, VerificationLevel
+from service.connectors.port import (
+    Claim,
+    PurgeKind,
+    ReadConsistency,
+    StoreProfile,
+    StoreUnavailable,
+    batch_checked,
+    is_name,
+)
 
 MARKER: Final = ".sequela-store"
+_DRAFT: Final = ".sequela-draft-"
+PROFILE: Final = StoreProfile(
+    addressing="a relative path below the root folder",
+    batch_max=100,
+    read=ReadConsistency.STRONG,
+    purge=PurgeKind.NONE,
+    level=VerificationLevel.LOGICALLY_ABSENT,
+    residue=("freed blocks of the disk", "snapshots of the volume"),
+    is_enumerable=True,
+)
 
 
 class FilesConnector:
@@ -35,6 +52,11 @@ class FilesConnector:
     def __init__(self, root: Path, root_id: str | None = None) -> None:
         self._root = root
         self._root_id = root_id
+
+    @property
+    def profile(self) -> StoreProfile:
+        """What a folder of files can do."""
+        return PROFILE
 
     def create(self, root_id: str) -> None:
         """Make the root with its marker where there is nothing yet; a folder that exists is left as it is."""
@@ -66,49 +88,82 @@ class FilesConnector:
         except OSError as error:
             raise StoreUnavailable("the file system refused") from error
 
-    def delete(self, locator: str) -> str:
-        """Unlink the file, and drafts of it that a killed writer left, and wait until the disk has it.
+    def delete(self, locators: Sequence[str]) -> list[Claim]:
+        """Unlink each file, and drafts of it that a killed writer left, and wait until the disk has it.
 
         Raises:
-            InvalidInput: no locator that stays below the root (`MALFORMED_INPUT`).
-            StoreUnavailable: the root is not there, something else than a file is, or the file system answers with an
-                error.
+            InvalidInput: more than `batch_max` (`LIMIT_EXCEEDED`).
+            StoreUnavailable: the root is not there.
         """
-        *folders, name = _parts(locator)
+        batch_checked(locators, PROFILE.batch_max)
         self._root_checked()
-        try:
-            with self._folder(folders) as folder:
-                found = _entries(folder, name)
-                for entry in found:
-                    # Unlinking a link would leave the content where it leads.
-                    if not stat.S_ISREG(os.stat(entry, dir_fd=folder, follow_symlinks=False).st_mode):
-                        raise StoreUnavailable("what is there is no file")
-                    os.unlink(entry, dir_fd=folder)
-                os.fsync(folder)
-        except FileNotFoundError:
-            found = []
-        except OSError as error:
-            raise StoreUnavailable("the file system refused") from error
+        claims = [self._delete(locator) for locator in locators]
         # Once more: a root that went away in between makes everything look absent.
         self._root_checked()
-        return DerivativeOutcome.DELETED if found else DerivativeOutcome.NOT_FOUND
+        return claims
 
-    def is_present(self, locator: str) -> bool:
+    def present(self, locators: Sequence[str]) -> list[bool]:
         """List each folder on the way anew and look for the name among the entries.
 
         Raises:
-            InvalidInput: no locator that stays below the root (`MALFORMED_INPUT`).
+            InvalidInput: more than `batch_max` (`LIMIT_EXCEEDED`).
             StoreUnavailable: the root is not there, or a folder cannot be listed.
         """
-        *folders, name = _parts(locator)
+        batch_checked(locators, PROFILE.batch_max)
         self._root_checked()
+        return [_is_locator(locator) and self._is_present(locator) for locator in locators]
+
+    def purge(self) -> None:
+        """Nothing: what a file system keeps of a file is out of its users' reach."""
+
+    def locators(self) -> Iterator[str]:
+        """All files below the root, drafts and the marker left out.
+
+        Raises:
+            StoreUnavailable: the root is not there, or a folder cannot be listed.
+        """
+        self._root_checked()
+        waiting = [self._root]
+        while waiting:
+            for entry in _listed(waiting.pop()):
+                path = Path(entry.path)
+                if entry.is_dir(follow_symlinks=False):
+                    waiting.append(path)
+                elif not entry.name.startswith(_DRAFT) and path != self._root / MARKER:
+                    yield path.relative_to(self._root).as_posix()
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+    def _delete(self, locator: str) -> Claim:
+        if not _is_locator(locator):
+            return Claim.MALFORMED
+        *folders, name = _parts(locator)
+        try:
+            with self._folder(folders) as folder:
+                found = _entries(folder, name)
+                # Unlinking a link would leave the content where it leads.
+                if not all(_is_file(entry, folder) for entry in found):
+                    return Claim.FAILED
+                for entry in found:
+                    os.unlink(entry, dir_fd=folder)
+                os.fsync(folder)
+        except FileNotFoundError:
+            return Claim.NOT_FOUND
+        except OSError:
+            return Claim.FAILED
+        return Claim.DELETED if found else Claim.NOT_FOUND
+
+    def _is_present(self, locator: str) -> bool:
+        *folders, name = _parts(locator)
         folder = self._root
         for part in folders:
             entry = next((entry for entry in _listed(folder) if entry.name == part), None)
-            if entry is None:
+            if entry is None or entry.is_file(follow_symlinks=False):
                 return False
             if not entry.is_dir(follow_symlinks=False):
-                raise StoreUnavailable("a part of the way is no folder")
+                # A link, say: what is behind it is not looked at, and not called absent.
+                return True
             folder = folder / part
         return any(_belongs(entry.name, name) for entry in _listed(folder))
 
@@ -131,12 +186,25 @@ class FilesConnector:
             for part in parts:
                 if make:
                     _make_folder(part, descriptor)
-                deeper = os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=descriptor)
+                deeper = _deeper(part, descriptor)
                 os.close(descriptor)
                 descriptor = deeper
             yield descriptor
         finally:
             os.close(descriptor)
+
+
+def _deeper(part: str, parent: int) -> int:
+    try:
+        return os.open(part, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=parent)
+    except NotADirectoryError as error:
+        if _is_file(part, parent):
+            raise FileNotFoundError from error
+        raise
+
+
+def _is_file(entry: str, parent: int) -> bool:
+    return stat.S_ISREG(os.stat(entry, dir_fd=parent, follow_symlinks=False).st_mode)
 
 
 def _make_folder(name: str, parent: int) -> None:
@@ -164,7 +232,7 @@ def _put(folder: int, draft: str, name: str, data: bytes) -> None:
 
 def _draft_prefix(name: str) -> str:
     """How drafts of a file are called: told from the name, and short enough however long that is."""
-    return f".sequela-draft-{hashlib.sha256(name.encode()).hexdigest()[:32]}-"
+    return f"{_DRAFT}{hashlib.sha256(name.encode()).hexdigest()[:32]}-"
 
 
 def _belongs(entry: str, name: str) -> bool:
@@ -183,9 +251,13 @@ def _listed(folder: Path) -> list[os.DirEntry[str]]:
         raise StoreUnavailable("a folder cannot be listed") from error
 
 
-def _parts(locator: str) -> tuple[str, ...]:
+def _is_locator(locator: str) -> bool:
     parts = PurePosixPath(locator).parts
     escapes = locator.startswith("/") or not parts or ".." in parts
-    if escapes or parts == (MARKER,) or "\0" in locator or not is_encodable(locator):
+    return is_name(locator) and not escapes and parts != (MARKER,)
+
+
+def _parts(locator: str) -> tuple[str, ...]:
+    if not _is_locator(locator):
         raise InvalidInput("a locator is a relative path below the root, without ..", code=ReasonCode.MALFORMED_INPUT)
-    return parts
+    return PurePosixPath(locator).parts

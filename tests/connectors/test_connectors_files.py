@@ -5,16 +5,17 @@ from __future__ import annotations
 import os
 import shutil
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
 from graph.errors import InvalidInput
+from service.connectors.conformance import CONFORMANCE_CASES, PromiseBroken
 from service.connectors.files import MARKER, FilesConnector
-from service.connectors.port import StoreUnavailable
-from tests.connectors.conformance import CONFORMANCE_CASES
+from service.connectors.port import Claim, StoreUnavailable
 from tests.connectors.doubles import LyingConnector, ThrowingConnector
+from tests.connectors.outages import OUTAGE_CASES, under_test
 
 OUTSIDE = [
     "",
@@ -40,7 +41,7 @@ class Files:
 
     @property
     def connector(self) -> FilesConnector:
-        return FilesConnector(self.root)
+        return FilesConnector(self.root, "root-1")
 
     def put(self, locator: str, data: bytes) -> None:
         path = self.root / locator
@@ -56,8 +57,11 @@ class Files:
     def mend(self) -> None:
         self.root.with_name("elsewhere").rename(self.root)
 
-    def malformed(self) -> tuple[str, ...]:
-        return tuple(OUTSIDE)
+    def replace(self, root_id: str | None) -> None:
+        marker = self.root / MARKER
+        marker.unlink(missing_ok=True)
+        if root_id is not None:
+            marker.write_text(root_id)
 
 
 @pytest.fixture
@@ -82,7 +86,32 @@ def names_in(folder: Path) -> list[str]:
 
 @pytest.mark.parametrize("case", CONFORMANCE_CASES)
 def test_it_keeps_the_promises_of_a_connector(case, files):
+    case(under_test(files))
+
+
+@pytest.mark.parametrize("case", OUTAGE_CASES)
+def test_it_keeps_the_promises_of_a_connector_without_its_store(case, files):
     case(files)
+
+
+@pytest.mark.parametrize("locator", OUTSIDE)
+def test_what_leaves_the_root_means_nothing(files, locator):
+    files.put("kept", b"data")
+    assert files.connector.delete([locator, "kept"]) == [Claim.MALFORMED, Claim.DELETED]
+    assert files.connector.present([locator]) == [False]
+
+
+def test_a_connector_that_deletes_nothing_does_not_pass(files):
+    store = under_test(files)
+    liar = replace(store, connector=LyingConnector(store.connector))
+    caught = []
+    for case in CONFORMANCE_CASES:
+        try:
+            case(liar)
+        except PromiseBroken:
+            caught.append(case.__name__)
+    assert "deletes_and_verifies" in caught
+    assert len(caught) >= 8
 
 
 @pytest.mark.parametrize("locator", OUTSIDE)
@@ -95,24 +124,19 @@ def test_nothing_is_written_outside_of_the_root(files, locator):
 def test_a_folder_that_is_a_link_is_not_followed(files, outside):
     (files.root / "link").symlink_to(outside, target_is_directory=True)
     connector = files.connector
-    attempts = (
-        lambda: connector.delete("link/file"),
-        lambda: connector.is_present("link/file"),
-        lambda: connector.write("link/file", b"new"),
-        lambda: connector.write("link/deeper/file", b"new"),
-    )
-    for attempt in attempts:
+    assert connector.delete(["link/file"]) == [Claim.FAILED]
+    assert connector.present(["link/file"]) == [True]
+    for locator in ("link/file", "link/deeper/file"):
         with pytest.raises(StoreUnavailable):
-            attempt()
+            connector.write(locator, b"new")
     assert names_in(outside) == ["file"]
     assert (outside / "file").read_bytes() == b"stays"
 
 
 def test_a_file_that_is_a_link_is_not_called_deleted(files, outside):
     (files.root / "link").symlink_to(outside / "file")
-    with pytest.raises(StoreUnavailable):
-        files.connector.delete("link")
-    assert files.connector.is_present("link")
+    assert files.connector.delete(["link"]) == [Claim.FAILED]
+    assert files.connector.present(["link"]) == [True]
     assert (outside / "file").read_bytes() == b"stays"
 
 
@@ -138,9 +162,9 @@ def test_a_root_that_is_not_the_store_says_nothing_about_copies(files, what):
     elif what == "marker is a link":
         marker.symlink_to("copy")
     for locator in ("copy", "never-there", "no/such/folder"):
-        for call in (files.connector.delete, files.connector.is_present):
+        for call in (files.connector.delete, files.connector.present):
             with pytest.raises(StoreUnavailable):
-                call(locator)
+                call([locator])
     with pytest.raises(StoreUnavailable):
         files.connector.write("new", b"data")
     if "marker" in what:
@@ -151,22 +175,20 @@ def test_a_root_that_is_there_is_not_claimed(tmp_path):
     (tmp_path / "root").mkdir()
     FilesConnector(tmp_path / "root").create("root-1")
     with pytest.raises(StoreUnavailable):
-        FilesConnector(tmp_path / "root").delete("copy")
+        FilesConnector(tmp_path / "root").delete(["copy"])
 
 
 def test_a_folder_where_a_file_should_be_is_no_absent_file(files):
     files.put("folder/file", b"data")
-    with pytest.raises(StoreUnavailable):
-        files.connector.delete("folder")
-    assert files.connector.is_present("folder")
+    assert files.connector.delete(["folder"]) == [Claim.FAILED]
+    assert files.connector.present(["folder"]) == [True]
     assert files.has("folder/file")
 
 
-def test_a_file_where_a_folder_should_be_is_no_absent_file(files):
+def test_below_a_file_there_is_nothing(files):
     files.put("folder", b"data")
-    for call in (files.connector.delete, files.connector.is_present):
-        with pytest.raises(StoreUnavailable):
-            call("folder/file")
+    assert files.connector.delete(["folder/file"]) == [Claim.NOT_FOUND]
+    assert files.connector.present(["folder/file"]) == [False]
     with pytest.raises(StoreUnavailable):
         files.connector.write("folder/file", b"data")
 
@@ -216,23 +238,23 @@ def test_a_draft_that_a_killed_writer_left_goes_with_the_copy(files, monkeypatch
     left = [entry for entry in names_in(files.root / "folder") if entry != "other"]
     assert len(left) == 1
     assert (files.root / "folder" / left[0]).read_bytes() == b"content"
-    assert files.connector.is_present("folder/copy")
-    assert files.connector.delete("folder/copy") == "deleted"
+    assert files.connector.present(["folder/copy"]) == [True]
+    assert files.connector.delete(["folder/copy"]) == [Claim.DELETED]
     assert names_in(files.root / "folder") == ["other"]
 
 
 def test_a_liar_is_found_out_by_the_verification(files):
     files.put("copy", b"data")
     liar = LyingConnector(files.connector)
-    assert liar.delete("copy") == "deleted"
-    assert liar.is_present("copy")
+    assert liar.delete(["copy"]) == [Claim.DELETED]
+    assert liar.present(["copy"]) == [True]
 
 
 @pytest.mark.parametrize(("after", "is_left"), [(False, True), (True, False)])
 def test_a_failure_falls_before_or_after_the_effect(files, after, is_left):
     files.put("copy", b"data")
     failing = ThrowingConnector(files.connector, at=2, after=after)
-    assert failing.delete("never-there") == "not_found"
+    assert failing.delete(["never-there"]) == [Claim.NOT_FOUND]
     with pytest.raises(StoreUnavailable):
-        failing.delete("copy")
-    assert failing.is_present("copy") is is_left
+        failing.delete(["copy"])
+    assert failing.present(["copy"]) == [is_left]

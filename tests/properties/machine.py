@@ -383,7 +383,7 @@ class LifeCycle(RuleBasedStateMachine):
 
     def _checked(self) -> None:
         report = check(self.database, self.application.policy)
-        assert report.clean, [(one.invariant, one.what, one.identity) for one in report.findings]
+        assert report.clean, [(one.invariant, one.message, one.identity) for one in report.findings]
         self.tally.checks += 1
 
     def _all_read(self) -> None:
