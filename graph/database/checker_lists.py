@@ -47,7 +47,7 @@ PROPERTIES: Final[Mapping[frozenset[str], frozenset[str]]] = {
         "exceptionId tenantId requestId identity store state reason authority policyRef ownerId reviewAt enteredAt endedAt"
         " servesPurposes"
     ),
-    frozenset({NodeLabel.STORE}): _names("storeId ownerId rootId"),
+    frozenset({NodeLabel.STORE}): _names("storeId ownerId rootId tokens tokensAt"),
     frozenset({NodeLabel.WORK_SHARD}): _names("storeId shard holder until epoch"),
     frozenset({NodeLabel.POLICY}): _names("policyId digest ownerId loadedAt"),
     frozenset({NodeLabel.IDEMPOTENCY_KEY}): _names("tenantId key fingerprint result createdAt"),

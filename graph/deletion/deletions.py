@@ -294,11 +294,28 @@ class Deletions:
             journaled(statements, self.journal, JournalEntryKind.REQUEST_REJECTED, now, {"requestId": request_id})
 
     def _remove_subject(self, stored: Stored, progress: Progress | None) -> None:
+        if stored.targets < len(stored.scope):
+            self.database.transact("stand_in", lambda statements: self._stand_in(statements, stored))
         scope = Reach.of(stored.scope, ())
         missing = scope if _untouched(stored) else scope.only(self.ledger.missing(stored.request_id, stored.scope))
         if missing:
             self.settler.settle(self._cause(stored), missing, scope, progress)
         self.ledger.move(stored.request_id, (DeletionState.AUTHENTICATED,), DeletionState.CONTENT_REMOVED)
+
+    def _stand_in(self, statements: Statements, stored: Stored) -> None:
+        """Give what a restored graph never had of the scope its tombstone, so that nothing brings it back unasked."""
+        now = self.clock.now()
+        told = {"reasonCode": stored.reason_code, "policyRef": stored.policy_id}
+        rows = [{"identity": identity, "deletedAt": now, **told} for identity in sorted(stored.scope)]
+        created = statements.run("merge_targets", requestId=stored.request_id, rows=rows)[0].texts("created")
+        if created:
+            body: dict[str, JsonValue] = {
+                "requestId": stored.request_id,
+                **told,
+                "delete": [*created],
+                "invalidate": [],
+            }
+            journaled(statements, self.journal, JournalEntryKind.CONTENT_REMOVED, now, body)
 
     def _propagate(self, stored: Stored, progress: Progress | None) -> bool:
         """Fence and settle everything that came of the subject; answers whether nothing can be added any more."""

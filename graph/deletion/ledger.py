@@ -24,12 +24,13 @@ DIGEST_ROWS: Final = 50_000
 
 @dataclass(frozen=True)
 class Stored:
-    """A request as it is stored, without its outcomes."""
+    """A request as it is stored, without its outcomes. `targets` of its scope the graph has, or has a tombstone for."""
 
     request_id: str
     tenant_id: str
     state: DeletionState
     scope: tuple[str, ...]
+    targets: int
     kinds: frozenset[str]
     reason_code: str
     policy_id: str
@@ -58,7 +59,7 @@ class Ledger:
         rows = self.database.read("get_request", requestId=request_id)
         if not rows:
             raise no_request()
-        return _stored(rows[0].mapping("request"))
+        return _stored(rows[0].mapping("request"), rows[0].number("targets"))
 
     def counts(self, request_id: str) -> list[OutcomeCount]:
         """Its outcomes, counted."""
@@ -204,7 +205,7 @@ def _number(counts: Sequence[OutcomeCount], *states: OutcomeState) -> int:
     return sum(count.number for count in counts if count.state in states)
 
 
-def _stored(values: Mapping[str, object]) -> Stored:
+def _stored(values: Mapping[str, object], targets: int) -> Stored:
     finished, reason, receipt = values.get("finishedAt"), values.get("reason"), values.get("receipt")
     reopened, sequence = values.get("reopened"), values.get("receiptSequence")
     return Stored(
@@ -212,6 +213,7 @@ def _stored(values: Mapping[str, object]) -> Stored:
         tenant_id=str(values["tenantId"]),
         state=DeletionState(str(values["state"])),
         scope=tuple(cast("list[str]", values["scope"])),
+        targets=targets,
         kinds=frozenset(cast("list[str]", values["kinds"])),
         reason_code=str(values["reasonCode"]),
         policy_id=str(values["policyId"]),

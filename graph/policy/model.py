@@ -211,7 +211,11 @@ class RetrySchedule(_Row):
 
 
 class StorePolicy(_Row):
-    """A row of the store inventory (DEL-02). `copies_live_days` is how long copies that can come back are kept."""
+    """A row of the store inventory (DEL-02).
+
+    `copies_live_days` is how long copies that can come back are kept; `rate_per_second` how many deletions in a second
+    the store bears, over all workers, where it has such a limit.
+    """
 
     id: Text
     store_kind: StoreKind
@@ -224,6 +228,7 @@ class StorePolicy(_Row):
     verification_level: VerificationLevel
     residue: tuple[Text, ...]
     copies_live_days: Count | None = None
+    rate_per_second: Count | None = None
     retry: RetrySchedule
 
 

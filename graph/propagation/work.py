@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, cast
 
 from graph.clock import SECOND, Clock
 from graph.database.database import Database, Statements
@@ -19,7 +19,7 @@ from graph.policy.model import Policy, StorePolicy
 from graph.propagation.settle import enter_exceptions, exception_entry
 from graph.vocabulary import DerivativeOutcome, OutcomeBasis, OutcomeState, ReasonCode, VerificationLevel
 
-DUE_ROWS: Final = 100
+DUE_ROWS: Final = 500
 # Of how many leases from now the end of a lease that is held may lie ahead at most.
 _LEASES_AHEAD_MAX: Final = 10
 
@@ -50,6 +50,7 @@ class DueOutcome:
 class Attempt:
     """An attempt that was written down: where the copies are, and how many attempts at them began before it."""
 
+    due: DueOutcome
     attempt_id: str
     locators: tuple[str, ...]
     attempts_before: int
@@ -60,12 +61,28 @@ class Answer:
     """What a store's connector said of one locator, and what a reading by another path then found.
 
     `claim` is what the connector answered to the deletion, whatever it is; `present` is null where the store could not be
-    read. `error` is set where the store did not answer.
+    read. `error` is set where the store did not answer, `malformed` where the locator can mean nothing there.
     """
 
     claim: str | None
     present: bool | None
     error: bool = False
+    malformed: bool = False
+
+
+# What is known where a store did not answer, or not as it should.
+UNANSWERED: Final = Answer(claim=None, present=None, error=True)
+
+
+@dataclass(frozen=True)
+class Completed:
+    """What came of writing down what attempts came to: outcomes moved, and requests with nothing left to settle."""
+
+    outcome_ids: frozenset[str]
+    ready: tuple[str, ...]
+
+
+NOTHING_COMPLETED: Final = Completed(frozenset(), ())
 
 
 @dataclass(frozen=True)
@@ -98,17 +115,26 @@ def judge(answers: Sequence[Answer], *, attempts_before: int) -> Verdict:
 
 
 def _judge_one(answer: Answer, attempts_before: int) -> Verdict:
-    if answer.error or answer.present is None:
-        return Verdict(DerivativeOutcome.FAILED, OutcomeBasis.STORE_ANSWER, ReasonCode.STORE_UNAVAILABLE)
-    if answer.claim == DerivativeOutcome.RETAINED_UNDER_EXCEPTION:
-        return Verdict(DerivativeOutcome.FAILED, OutcomeBasis.STORE_ANSWER, ReasonCode.EXCEPTION_NOT_AUTHORIZED)
-    if answer.present or answer.claim not in {DerivativeOutcome.DELETED, DerivativeOutcome.NOT_FOUND}:
-        return Verdict(DerivativeOutcome.FAILED, OutcomeBasis.STORE_ANSWER, ReasonCode.VERIFICATION_FAILED)
+    if (reason := _failure(answer)) is not None:
+        return Verdict(DerivativeOutcome.FAILED, OutcomeBasis.STORE_ANSWER, reason)
     if answer.claim == DerivativeOutcome.DELETED:
         return Verdict(DerivativeOutcome.DELETED, OutcomeBasis.STORE_ANSWER)
     if attempts_before:
         return Verdict(DerivativeOutcome.DELETED, OutcomeBasis.ABSENT_AFTER_STARTED_ATTEMPT)
     return Verdict(DerivativeOutcome.NOT_FOUND, OutcomeBasis.ABSENT_BEFORE_ANY_ATTEMPT)
+
+
+def _failure(answer: Answer) -> ReasonCode | None:
+    """Why an answer is a failure; none where the copy is gone, by the store's claim and by the reading."""
+    if answer.malformed:
+        return ReasonCode.MALFORMED_INPUT
+    if answer.error or answer.present is None:
+        return ReasonCode.STORE_UNAVAILABLE
+    if answer.claim == DerivativeOutcome.RETAINED_UNDER_EXCEPTION:
+        return ReasonCode.EXCEPTION_NOT_AUTHORIZED
+    if answer.present or answer.claim not in {DerivativeOutcome.DELETED, DerivativeOutcome.NOT_FOUND}:
+        return ReasonCode.VERIFICATION_FAILED
+    return None
 
 
 @dataclass(frozen=True)
@@ -154,52 +180,58 @@ class Work:
         )
         return [_due(row) for row in rows[0].rows("due")]
 
-    def begin(self, lease: Lease, due: DueOutcome) -> Attempt | None:
-        """Write an attempt down before its effect; none where the lease is lost or the outcome is settled."""
-        attempt_id = self.ids.new()
+    def begin(self, lease: Lease, due: Sequence[DueOutcome]) -> list[Attempt]:
+        """Write attempts down before their effect, in the order of their outcomes' ids.
+
+        Answers fewer where the store's rate is used up, an outcome is settled meanwhile or the lease is lost: what is
+        missing was not begun.
+        """
+        asked = {self.ids.new(): one for one in sorted(due, key=lambda one: one.outcome_id)}
         rows = self.database.write(
-            "create_attempt", **_of(lease), outcomeId=due.outcome_id, attemptId=attempt_id, now=self.clock.now()
+            "create_attempts",
+            **_of(lease),
+            now=self.clock.now(),
+            rows=[{"outcomeId": one.outcome_id, "attemptId": attempt_id} for attempt_id, one in asked.items()],
+            attemptIds=list(asked),
+            rate=self.policy.store(lease.store_id).rate_per_second,
+        )
+        return [
+            Attempt(
+                asked[row.text("attemptId")],
+                row.text("attemptId"),
+                tuple(row.texts("locators")),
+                row.number("attemptsBefore"),
+            )
+            for row in (rows[0].rows("attempts") if rows else ())
+        ]
+
+    def complete(self, lease: Lease, judged: Sequence[tuple[Attempt, Verdict]]) -> Completed:
+        """Write down what attempts came to; nothing is written where the lease was lost."""
+        return self.database.transact("complete_attempts", lambda statements: self._complete(statements, lease, judged))
+
+    def _complete(self, statements: Statements, lease: Lease, judged: Sequence[tuple[Attempt, Verdict]]) -> Completed:
+        now, store = self.clock.now(), self.policy.store(lease.store_id)
+        moves = [_move(attempt, verdict, store, now) for attempt, verdict in judged]
+        rows = statements.run(
+            "mark_attempts_done",
+            **_of(lease),
+            now=now,
+            rows=sorted(moves, key=lambda move: str(move["outcomeId"])),
         )
         if not rows:
-            return None
-        return Attempt(attempt_id, tuple(rows[0].texts("locators")), rows[0].number("attemptsBefore"))
+            return Completed(frozenset(), ())
+        done = frozenset(rows[0].texts("done"))
+        owned = [attempt.due for (attempt, _), move in zip(judged, moves, strict=True) if _is_owned(move)]
+        enter_exceptions(statements, [self._entry(due, store, now) for due in owned if due.outcome_id in done])
+        return Completed(done, tuple(rows[0].texts("ready")))
 
-    def complete(self, lease: Lease, due: DueOutcome, attempt: Attempt, verdict: Verdict) -> bool:
-        """Write down what an attempt came to; false where the lease was lost and nothing was written."""
-        return self.database.transact(
-            "complete_attempt", lambda statements: self._complete(statements, lease, due, attempt, verdict)
-        )
-
-    def _complete(
-        self, statements: Statements, lease: Lease, due: DueOutcome, attempt: Attempt, verdict: Verdict
-    ) -> bool:
-        now, store = self.clock.now(), self.policy.store(lease.store_id)
-        settled = verdict.outcome is not DerivativeOutcome.FAILED
-        changes = _settled(verdict, now) if settled else _failed(due, store, verdict, now)
-        rows = statements.run(
-            "mark_attempt_done",
-            **_of(lease),
-            outcomeId=due.outcome_id,
-            attemptId=attempt.attempt_id,
-            now=now,
-            result={"outcome": verdict.outcome, "basis": verdict.basis, "reason": verdict.reason},
-            changes=changes,
-            settled=settled,
-            level=store.verification_level if settled else VerificationLevel.UNREACHABLE,
-        )
-        if not rows[0].number("done"):
-            return False
-        if changes["state"] == OutcomeState.OWNED:
-            enter_exceptions(statements, [self._entry(due, store, changes, now)])
-        return True
-
-    def _entry(self, due: DueOutcome, store: StorePolicy, changes: dict[str, object], now: int) -> dict[str, object]:
+    def _entry(self, due: DueOutcome, store: StorePolicy, now: int) -> dict[str, object]:
         return exception_entry(
             outcome_id=due.outcome_id,
             tenant_id=due.tenant_id,
             request_id=due.request_id,
             store=store.id,
-            reason=str(changes["reason"]),
+            reason=ReasonCode.DEADLINE_EXPIRED,
             owner_id=store.owner_id,
             policy_ref=self.policy.policy_id,
             now=now,
@@ -219,6 +251,26 @@ def _due(row: Row) -> DueOutcome:
         attempts=row.number("attempts"),
         deadline_at=row.number("deadlineAt"),
     )
+
+
+def _move(attempt: Attempt, verdict: Verdict, store: StorePolicy, now: int) -> dict[str, object]:
+    """What one attempt changes: itself, and its outcome."""
+    settled = verdict.outcome is not DerivativeOutcome.FAILED
+    level = store.verification_level if settled else VerificationLevel.UNREACHABLE
+    return {
+        "outcomeId": attempt.due.outcome_id,
+        "attemptId": attempt.attempt_id,
+        "settled": settled,
+        "result": {"outcome": verdict.outcome, "basis": verdict.basis, "reason": verdict.reason},
+        "changes": {
+            **(_settled(verdict, now) if settled else _failed(attempt.due, store, verdict, now)),
+            "verificationLevel": level,
+        },
+    }
+
+
+def _is_owned(move: dict[str, object]) -> bool:
+    return cast("dict[str, object]", move["changes"])["state"] == OutcomeState.OWNED
 
 
 def _settled(verdict: Verdict, now: int) -> dict[str, object]:

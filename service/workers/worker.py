@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, cast
 
-from graph.errors import InvalidInput, Unavailable
-from graph.propagation.work import Answer, DueOutcome, Lease, Work, judge
+from graph.clock import SECOND
+from graph.errors import Unavailable
+from graph.propagation.closure import chunks
+from graph.propagation.work import NOTHING_COMPLETED, UNANSWERED, Answer, Completed, DueOutcome, Lease, Work, judge
 from service.bootstrap import Application
-from service.connectors.port import Connector, StoreUnavailable
+from service.connectors.port import Claim, Connector, StoreUnavailable
 from service.telemetry import EventLog, event_log, exception_fields
 
 IDLE_SECONDS: Final = 0.5
@@ -69,50 +71,82 @@ class Worker:
         """Attempt what is due on one shard of a store under its lease; answers the number of attempts.
 
         Nothing is claimed where nothing is due, and the lease is given back at the end: an idle worker costs a read.
+        Calls go out as large as the store takes them, and only as long as the lease is fresh: what is left is due still.
         """
-        if not self.work.due(store_id, shard):
-            return 0
-        lease = self.work.claim(store_id, shard, self.holder)
+        due = self.work.due(store_id, shard)
+        lease = self.work.claim(store_id, shard, self.holder) if due else None
         if lease is None:
             return 0
+        fresh_until = self.application.clock.now() + round(self.work.lease_seconds * SECOND / 2)
         attempted = 0
-        touched: set[str] = set()
+        ready: list[str] = []
         try:
-            for due in self.work.due(store_id, shard):
-                attempted += self._attempt(lease, due, connector)
-                touched.add(due.request_id)
+            for part in chunks(due, connector.profile.batch_max):
+                if self.application.clock.now() > fresh_until:
+                    break
+                completed = self._attempt(lease, part, connector)
+                attempted += len(completed.outcome_ids)
+                ready.extend(completed.ready)
         finally:
             self.work.release(lease)
-        for request_id in sorted(touched):
+        for request_id in sorted(set(ready)):
             self.application.deletions.conclude(request_id)
         return attempted
 
-    def _attempt(self, lease: Lease, due: DueOutcome, connector: Connector) -> bool:
-        attempt = self.work.begin(lease, due)
-        if attempt is None:
-            return False
-        answers = [self._answer(connector, locator) for locator in attempt.locators]
-        verdict = judge(answers, attempts_before=attempt.attempts_before)
-        return self.work.complete(lease, due, attempt, verdict)
+    def _attempt(self, lease: Lease, due: Sequence[DueOutcome], connector: Connector) -> Completed:
+        attempts = self.work.begin(lease, due)
+        if not attempts:
+            return NOTHING_COMPLETED
+        locators = sorted({locator for attempt in attempts for locator in attempt.locators})
+        answers = self._answers(connector, locators)
+        judged = [
+            (attempt, judge([answers[one] for one in attempt.locators], attempts_before=attempt.attempts_before))
+            for attempt in attempts
+        ]
+        return self.work.complete(lease, judged)
 
-    def _answer(self, connector: Connector, locator: str) -> Answer:
+    def _answers(self, connector: Connector, locators: Sequence[str]) -> dict[str, Answer]:
+        """What a store says of each locator; several copies of one derivative may make more than one call of it."""
+        answers: dict[str, Answer] = {}
+        for part in chunks(locators, connector.profile.batch_max):
+            answers.update(zip(part, self._called(connector, part), strict=True))
+        return answers
+
+    def _called(self, connector: Connector, locators: Sequence[str]) -> list[Answer]:
         reached = self.application.failpoints.reached
         try:
             reached("store.before_effect")
             # What a connector answers is somebody else's code: taken as it comes, and checked.
-            claim = cast("object", connector.delete(locator))
+            claims = cast("object", connector.delete(locators))
             reached("store.after_effect")
-            present = cast("object", connector.is_present(locator))
+            presences = cast("object", connector.present(locators))
             reached("store.after_verify")
-        except (StoreUnavailable, InvalidInput):
-            return Answer(claim=None, present=None, error=True)
+        except StoreUnavailable:
+            return [UNANSWERED] * len(locators)
         except Exception as error:  # noqa: BLE001 - whatever a connector raises is a failed attempt, never an outcome
             self.events.error("connector_failed", **exception_fields(error))
-            return Answer(claim=None, present=None, error=True)
-        return Answer(
+            return [UNANSWERED] * len(locators)
+        return _each(claims, presences, len(locators))
+
+
+def _each(claims: object, presences: object, number: int) -> list[Answer]:
+    """One answer a locator; an answer of another length, one flag for all say, is an answer for none."""
+    each_claim, each_presence = _listed(claims), _listed(presences)
+    if len(each_claim) != number or len(each_presence) != number:
+        return [UNANSWERED] * number
+    return [
+        Answer(
             claim=claim if isinstance(claim, str) else None,
             present=present if isinstance(present, bool) else None,
+            error=claim == Claim.FAILED,
+            malformed=claim == Claim.MALFORMED,
         )
+        for claim, present in zip(each_claim, each_presence, strict=True)
+    ]
+
+
+def _listed(answer: object) -> list[object]:
+    return cast("list[object]", answer) if isinstance(answer, list) else []
 
 
 class WorkerThreads:

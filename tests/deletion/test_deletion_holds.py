@@ -173,10 +173,10 @@ def test_a_held_record_keeps_its_copies_until_the_release(application: Applicati
         (r, "graph"): "retained_under_exception",
         (r, "files"): "retained_under_exception",
     }
-    assert files_of(application).is_present("r.bin")
+    assert files_of(application).has("r.bin")
     application.holds.release(held.hold_id, caller)
     work(application)
-    assert not files_of(application).is_present("r.bin")
+    assert not files_of(application).has("r.bin")
     assert application.deletions.view(view.request_id, caller).state == "COMPLETED"
 
 
@@ -206,7 +206,7 @@ def test_a_hold_placed_while_a_store_is_being_retried_stops_what_is_left_to_remo
         return
     clock.advance(3_600)
     work(application)
-    assert files_of(application).is_present("s.bin")
+    assert files_of(application).has("s.bin")
 
 
 @pytest.mark.req("DEL-10", "EXC-02")

@@ -92,11 +92,11 @@ def test_old_copies_in_a_store_are_swept_before_reading(application, caller):
     taken = take_graph(application.database)
     view = delete(application, caller, known[0])
     work(application)
-    assert not files.is_present("copy.bin")
+    assert not files.has("copy.bin")
     files.write("copy.bin", CANARY.encode())
     again = restored(application, taken)
     catch_up(again)
-    assert not files.is_present("copy.bin")
+    assert not files.has("copy.bin")
     assert again.deletions.view(view.request_id, caller).state == "COMPLETED"
     for identity in known:
         with pytest.raises(Refused):
@@ -251,3 +251,26 @@ def test_authority_is_judged_at_the_run_unless_something_was_removed(application
     load_graph(application.database, taken)
     again.restorer.catch_up()
     assert again.deletions.view(filed.request_id, caller).state == state
+
+
+@pytest.mark.req("TMB-06", "DEL-13")
+@pytest.mark.parametrize("runs", [False, True], ids=["filed", "removed"])
+def test_a_request_for_what_the_restored_graph_never_had_ends_with_its_tombstone(application, caller, runs):
+    """Filed after the dump for a record that is younger than the dump, whether it had run or not."""
+    (old,) = register(application, caller, record("old"))
+    taken = take_graph(application.database)
+    (young,) = register(application, caller, record("young"))
+    filed = application.deletions.file(by_ids(old, young), caller, fresh_key())
+    if runs:
+        application.deletions.advance(filed.request_id)
+    again = restored(application, taken)
+    catch_up(again)
+    assert again.deletions.view(filed.request_id, caller).state == "COMPLETED"
+    assert graph_outcomes(again, caller, filed.request_id) == {old: "deleted", young: "deleted"}
+    assert tombstones(again.database) == {old, young}
+    assert check(again.database, again.policy).findings == ()
+    (result,) = again.registrar.register([record("young")], caller)
+    assert (result.status, result.code) == ("refused", "TOMBSTONE_BLOCKED")
+    last = restored(again, taken)
+    catch_up(last)
+    assert tombstones(last.database) == {old, young}

@@ -105,7 +105,7 @@ def test_in_the_graph_the_worst_of_the_derivatives_decides(application: Applicat
             hold(application, caller, identity)
 
     def fault(locator: str) -> object:
-        return unavailable(locator) if locator == "down.bin" else files_of(application).delete(locator)
+        return unavailable(locator) if locator == "down.bin" else files_of(application).remove(locator)
 
     request_id = delete(application, caller, root).request_id
     broken, _ = faulty(application, fault)

@@ -34,12 +34,12 @@ REOPENED = (r"\+ Deletion\+Request\(.*\) reopened=[1-4]", r"- Deletion\+Request\
 
 EXPECTED: tuple[Expected, ...] = (
     Expected(
-        r"\w+ (killed|stopped) (create_attempt\.after_commit|store\.before_effect)",
+        r"\w+ (killed|stopped) (create_attempts\.after_commit|store\.before_effect)",
         _SECOND_ATTEMPT,
         "the attempt was written down and never ended, so another one is made; the copy is still there for it",
     ),
     Expected(
-        r"\w+ (killed|stopped) (store\.after_effect|store\.after_verify|complete_attempt\.before_commit)",
+        r"\w+ (killed|stopped) (store\.after_effect|store\.after_verify|complete_attempts\.before_commit)",
         _SECOND_ATTEMPT + _ABSENT_BY_THEN,
         "the copy went by an attempt of which nobody heard: the next one finds it gone, and says on what ground it is so",
     ),
@@ -49,13 +49,13 @@ EXPECTED: tuple[Expected, ...] = (
         "stopped with locks held, so that two work at once afterwards: on a busy machine one outlives its lease of a second",
     ),
     Expected(
-        r"odd (killed|stopped) (file\.before_commit|journal\..*)",
+        r"odd (killed|stopped|neo4j) (file\.before_commit|journal\..*)",
         (r"[+-] .*(victim|tampered|receipt|request_rejected|content_removed).*",),
-        "the filing was rolled back after its entry: the catch-up of the next start, or of the process that works"
+        "the filing was rolled back after its entry: the catch-up of the next start or connection, or of who works"
         " meanwhile, files it again and carries it out before the story takes its requester's grant away",
     ),
     Expected(
-        r"odd (killed|stopped) (settle\.before_commit|journal\..*|verify\..*|mark_request_finished\..*|file\.before_commit)",
+        r"odd (killed|stopped|neo4j) (settle\.before_commit|journal\..*|verify\..*|mark_request_finished\..*|file\.before_commit)",
         (r"[+-] .*(tampered|receipt).*",),
         "the next start, or who works meanwhile, ends the request before the story can tamper, or mends at once what a"
         " retry mends otherwise",

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from graph.clock import instant_from_text
+from tests.connectors.doubles import Passing
 from tests.support.deletion import by_ids, files_of, fresh_key, outcome_table, register, with_copy, work
 from tests.support.records import derived, record
 
@@ -18,18 +19,16 @@ SPANS = (
 )
 
 
-class Jumping:
+class Jumping(Passing):
     """The real files store; the clock jumps during its deletion."""
 
     def __init__(self, files, jump):
-        self._files, self._jump = files, jump
+        super().__init__(files)
+        self._jump = jump
 
-    def delete(self, locator):
+    def delete(self, locators):
         self._jump()
-        return self._files.delete(locator)
-
-    def is_present(self, locator):
-        return self._files.is_present(locator)
+        return self.real.delete(locators)
 
 
 @pytest.mark.req("DEL-14")

@@ -25,10 +25,11 @@ try:
     files.write("tenant-a/new.bin", b"x" * 500)
 except StoreUnavailable:
     print("refused")
-print(files.is_present("tenant-a/new.bin"), files.delete("tenant-a/copy.bin"), files.is_present("tenant-a/copy.bin"))
+new, copy = ["tenant-a/new.bin"], ["tenant-a/copy.bin"]
+print(*files.present(new), *files.delete(copy), *files.present(copy))
 resource.setrlimit(resource.RLIMIT_FSIZE, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
 files.write("tenant-a/new.bin", b"x" * 500)
-print(files.is_present("tenant-a/new.bin"))
+print(*files.present(new))
 """
 
 

@@ -126,7 +126,7 @@ def installation(tmp_path_factory):
             request_id = delete(application, caller, deleted[0]).request_id
             work(application)
             assert application.deletions.view(request_id, caller).state == "COMPLETED"
-            assert not files_of(application).is_present("copied.bin")
+            assert not files_of(application).has("copied.bin")
         yield Installation(server, settings, folder / "monday.dump", secret, request_id, deleted, living)
 
 
@@ -140,7 +140,7 @@ def _filled(application: Application, caller):
         with_copy("copied", "summary", **told),
     )
     files_of(application).write("copied.bin", GONE.encode())
-    assert files_of(application).is_present("copied.bin")
+    assert files_of(application).has("copied.bin")
     (living,) = register(application, caller, record("living", content={"text": LIVING}))
     key_id, secret = create_key(
         application.database,

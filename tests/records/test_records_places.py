@@ -65,7 +65,7 @@ def test_a_neighbour_neither_deletes_a_copy_nor_learns_of_it(room, neighbour, lo
         found = outcomes_of(room.application, neighbour.caller, view.request_id)
         answers = [(item.outcome, item.state, item.basis) for item in found if item.store == "files"]
         assert answers == [("not_found", "settled", "absent_before_any_attempt")]
-    assert files(room).is_present("tenant-a/report.bin")
+    assert files(room).present(["tenant-a/report.bin"]) == [True]
     assert room.read(mine).eligible
 
 
@@ -153,5 +153,5 @@ def test_a_place_is_free_again_when_its_copy_is_gone_and_not_before(room):
     files(room).write("tenant-a/a", b"second")
     room.application.deletions.advance(filed.request_id)
     work(room.application)
-    assert files(room).is_present("tenant-a/a")
+    assert files(room).present(["tenant-a/a"]) == [True]
     assert not check(room.application.database, room.application.policy).findings

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import random
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,8 +17,9 @@ from graph.envelope import RecordInput
 from graph.vocabulary import DERIVATION_EDGES, Role
 from service.bootstrap import Application
 from service.connectors.files import FilesConnector
-from service.connectors.port import Connector, StoreUnavailable
+from service.connectors.port import Claim, Connector, StoreUnavailable
 from service.workers.worker import Worker
+from tests.connectors.doubles import Passing
 from tests.support.records import OTHER_TENANT, PURPOSE, TENANT, derived, record
 
 CANARY = "Zürich-Canary-7731"
@@ -164,18 +165,18 @@ class TenantFiles(FilesConnector):
     def write(self, locator: str, data: bytes) -> None:
         super().write(placed(locator), data)
 
-    def delete(self, locator: str) -> str:
-        return super().delete(placed(locator))
+    def remove(self, locator: str) -> Claim:
+        return self.delete([placed(locator)])[0]
 
-    def is_present(self, locator: str) -> bool:
-        return super().is_present(placed(locator))
+    def has(self, locator: str) -> bool:
+        return self.present([placed(locator)])[0]
 
 
 def placed(locator: str) -> str:
     return locator if locator.startswith("tenant-a/") else f"tenant-a/{locator}"
 
 
-def files_of(application: Application) -> FilesConnector:
+def files_of(application: Application) -> TenantFiles:
     return TenantFiles(application.settings.files_store_root)
 
 
@@ -186,24 +187,29 @@ def with_copy(name: str, *parents: str, locator: str | None = None, **changes: A
 
 
 @dataclass
-class FaultyStore:
-    """The real files store with a fault in front of its deletion, which then answers or raises instead of it."""
+class FaultyStore(Passing):
+    """The real files store with a fault in front of the deletion of each copy, which then answers or raises instead."""
 
-    real: FilesConnector
     fault: Callable[[str], object] | None = None
     blind: bool = False
     attempts: int = 0
 
-    def delete(self, locator: str) -> Any:
-        self.attempts += 1
-        if self.fault is not None:
-            return self.fault(locator.removeprefix("tenant-a/"))
-        return self.real.delete(locator)
+    def delete(self, locators: Sequence[str]) -> Any:
+        self.attempts += len(locators)
+        return [self._claim(locator) for locator in locators] if self.fault else self.real.delete(locators)
 
-    def is_present(self, locator: str) -> bool:
+    def present(self, locators: Sequence[str]) -> list[bool]:
         if self.blind:
             raise StoreUnavailable
-        return self.real.is_present(locator)
+        return self.real.present(locators)
+
+    def _claim(self, locator: str) -> object:
+        """One copy's fault is no other's."""
+        assert self.fault is not None
+        try:
+            return self.fault(locator.removeprefix("tenant-a/"))
+        except StoreUnavailable:
+            return Claim.FAILED
 
 
 def unavailable(_locator: str) -> object:

@@ -85,13 +85,12 @@ def test_what_a_holder_answers_after_another_took_over_changes_nothing(
     application: Application, caller: Caller, clock: ManualClock, verdict
 ):
     request_id, old, due = _due(application, caller)
-    attempt = application.work.begin(old, due)
-    assert attempt is not None
+    (attempt,) = application.work.begin(old, [due])
     clock.advance(LEASE_SECONDS)
     assert application.work.claim(old.store_id, old.shard, "worker-2") is not None
     before = nodes(application.database)
 
-    assert application.work.complete(old, due, attempt, verdict) is False
+    assert application.work.complete(old, [(attempt, verdict)]).outcome_ids == frozenset()
 
     assert nodes(application.database) == before
     assert _store_outcome(application, caller, request_id).outcome is None
@@ -101,9 +100,9 @@ def test_what_a_holder_answers_after_another_took_over_changes_nothing(
 def test_an_old_holder_cannot_begin_either(application: Application, caller: Caller, clock: ManualClock):
     _, old, due = _due(application, caller)
     clock.advance(LEASE_SECONDS)
-    assert application.work.begin(old, due) is None, "the lease ran out, though nobody else has it yet"
+    assert application.work.begin(old, [due]) == [], "the lease ran out, though nobody else has it yet"
     assert application.work.claim(old.store_id, old.shard, "worker-2") is not None
-    assert application.work.begin(old, due) is None
+    assert application.work.begin(old, [due]) == []
     assert nodes(application.database, "(n:Attempt)") == []
 
 
@@ -112,8 +111,8 @@ def test_the_new_holder_sees_that_an_attempt_began_and_never_ended(
     application: Application, caller: Caller, clock: ManualClock
 ):
     request_id, old, due = _due(application, caller)
-    assert application.work.begin(old, due) is not None
-    files_of(application).delete("r.bin")
+    assert application.work.begin(old, [due])
+    files_of(application).remove("r.bin")
     work(application, "worker-2")
     assert _store_outcome(application, caller, request_id).outcome is None, "the lease still holds"
     clock.advance(LEASE_SECONDS)
@@ -125,12 +124,11 @@ def test_the_new_holder_sees_that_an_attempt_began_and_never_ended(
 @pytest.mark.req("DEL-14")
 def test_a_settled_outcome_is_not_attempted_again(application: Application, caller: Caller):
     request_id, lease, due = _due(application, caller)
-    attempt = application.work.begin(lease, due)
-    assert attempt is not None
-    assert application.work.complete(lease, due, attempt, GONE) is True
+    (attempt,) = application.work.begin(lease, [due])
+    assert application.work.complete(lease, [(attempt, GONE)]).outcome_ids == {due.outcome_id}
     before = _store_outcome(application, caller, request_id)
-    assert application.work.begin(lease, due) is None
-    assert application.work.complete(lease, due, attempt, FAILED) is False
+    assert application.work.begin(lease, [due]) == []
+    assert application.work.complete(lease, [(attempt, FAILED)]).outcome_ids == frozenset()
     assert _store_outcome(application, caller, request_id) == before
 
 

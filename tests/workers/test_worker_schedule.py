@@ -156,7 +156,7 @@ def test_the_receipt_follows_each_failure_that_is_settled(application: Applicati
     clock.advance(1_800)
 
     def one_alone(locator: str) -> object:
-        return files_of(application).delete(locator) if locator == "one.bin" else unavailable(locator)
+        return files_of(application).remove(locator) if locator == "one.bin" else unavailable(locator)
 
     broken, _ = faulty(application, one_alone)
     work(broken)
@@ -188,11 +188,10 @@ def _succeed_and_die(application: Application) -> None:
         lease = ledger.claim("files", shard, "worker-1")
         assert lease is not None
         for due in ledger.due(lease.store_id, lease.shard):
-            attempt = ledger.begin(lease, due)
-            assert attempt is not None
-            claim = files_of(application).delete(attempt.locators[0])
+            (attempt,) = ledger.begin(lease, [due])
+            claim = files_of(application).remove(attempt.locators[0])
             verdict = judge([Answer(claim, present=False)], attempts_before=attempt.attempts_before)
-            assert ledger.complete(lease, due, attempt, verdict)
+            assert ledger.complete(lease, [(attempt, verdict)]).outcome_ids == {due.outcome_id}
 
 
 @pytest.mark.req("DEL-16")

@@ -187,7 +187,7 @@ def show_files(demo: Demo) -> list[str]:
     table = grid("copy in the files store", "now")
     tenant_id = demo.caller.tenant_id
     written = sorted(demo.scenario.store_files)
-    left = [locator for locator in written if store.is_present(tenant_locator(tenant_id, locator))]
+    left = [locator for locator in written if any(store.present([tenant_locator(tenant_id, locator)]))]
     for locator in written:
         table.add_row(
             cell(locator), Text("there", style="bold red") if locator in left else Text("gone", style="green")
