@@ -26,6 +26,7 @@ from graph.deletion.ledger import Ledger, Stored, move_request, no_request
 from graph.deletion.model import DeletionInput, OutcomePage, Preview, RequestView
 from graph.deletion.plan import plan_deletion
 from graph.deletion.receipt import OutcomeCount, build_receipt
+from graph.deletion.rules import terminal_state
 from graph.deletion.scope import Scope, may_request, not_theirs, resolve_scope, scope_key
 from graph.errors import Conflict, InvalidInput, NotFound
 from graph.ids import IdentityKeys, Ids
@@ -394,14 +395,3 @@ class Deletions:
 def _untouched(stored: Stored) -> bool:
     """Whether nothing of a request was settled when it was loaded, so that nothing needs to be looked for."""
     return stored.state in {DeletionState.RECEIVED, DeletionState.AUTHENTICATED}
-
-
-def terminal_state(view: RequestView) -> DeletionState | None:
-    """The state in which a request ends, or none while an outcome is missing or a failure has no owner (DEL-07, AMB-06)."""
-    if view.pending or view.counts[DerivativeOutcome.FAILED] != view.owned_failures:
-        return None
-    if view.counts[DerivativeOutcome.FAILED]:
-        return DeletionState.CLOSED_WITH_OWNED_FAILURES
-    if view.counts[DerivativeOutcome.RETAINED_UNDER_EXCEPTION]:
-        return DeletionState.COMPLETED_WITH_EXCEPTIONS
-    return DeletionState.COMPLETED

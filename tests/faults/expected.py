@@ -55,7 +55,8 @@ EXPECTED: tuple[Expected, ...] = (
         " meanwhile, files it again and carries it out before the story takes its requester's grant away",
     ),
     Expected(
-        r"odd (killed|stopped|neo4j) (settle\.before_commit|journal\..*|verify\..*|mark_request_finished\..*|file\.before_commit)",
+        r"odd (killed|stopped|neo4j) "
+        r"(settle\.before_commit|journal\..*|verify\..*|mark_request_finished\..*|file\.before_commit)",
         (r"[+-] .*(tampered|receipt).*",),
         "the next start, or who works meanwhile, ends the request before the story can tamper, or mends at once what a"
         " retry mends otherwise",
