@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -24,9 +25,10 @@ from graph.policy.model import Policy
 from graph.propagation.settle import Settler
 from graph.propagation.work import Work
 from graph.records.register import Registrar
-from graph.vocabulary import GRAPH_STORE, ReasonCode
-from service.connectors.files import FilesConnector
-from service.connectors.port import Connector
+from graph.vocabulary import ReasonCode
+from service.connectors.files import Connection as FilesConnection
+from service.connectors.port import Connection, Connector, StoreUnavailable
+from service.connectors.registry import PairedConnector, check_connections, read_connections
 from service.keys import check_identity_keys, load_identity_keys
 from service.settings import Settings
 
@@ -86,9 +88,19 @@ class Application:
         return Work(self.database, self.policy, self.clock, self.ids, self.settings.lease_seconds)
 
     @cached_property
+    def connections(self) -> Mapping[str, Connection]:
+        """How each store with a connector is reached: the files store, and those of the connections file."""
+        files = {FILES_STORE: FilesConnection(root=self.settings.files_store_root)}
+        path = self.settings.connections_file
+        return files if path is None else files | read_connections(path)
+
+    @cached_property
     def connectors(self) -> Mapping[str, Connector]:
-        """The stores that can be worked on from here, by id."""
-        return {FILES_STORE: FilesConnector(self.settings.files_store_root, self._files_root_id())}
+        """The stores that can be worked on from here, by id; each is paired with its root when it is first used."""
+        return {
+            store_id: PairedConnector(store_id, connection, self.database, self.ids)
+            for store_id, connection in self.connections.items()
+        }
 
     def prepare(self) -> None:
         """Bring the database to the state that this code needs: schema, identity key, policy, stores and journal.
@@ -96,41 +108,23 @@ class Application:
         Entries that the database lacks are not gone through yet: `service.runtime.catch_up` does that.
 
         Raises:
-            NotReady: the database belongs to another version or another identity key, knows another policy bundle under
-                this one's name and version, or does not go with the journal (see `pair_journal`).
+            NotReady: the connections do not go with the policy, or the database belongs to another version or another
+                identity key, knows another policy bundle under this one's name and version, or does not go with the
+                journal (see `pair_journal`).
         """
-        self._check_connectors()
+        check_connections(self.connections, self.policy)
         apply_schema(self.database, self.clock)
         check_identity_keys(self.database, self.keys)
         self._record_policy()
-        self._pair_files_root()
+        self._pair_stores()
         pair_journal(self.database, self.journal, self.ids, self.clock)
 
-    def _check_connectors(self) -> None:
-        """Copies in a store that the policy gives to a connector that is not here would wait for ever."""
-        here = {GRAPH_STORE, FILES_STORE}
-        missing = sorted(
-            store.id for store in self.policy.stores.values() if store.connector is not None and store.id not in here
-        )
-        if missing:
-            raise NotReady(
-                f"the policy has connectors that are not here, for: {', '.join(missing)}",
-                code=ReasonCode.SERVICE_NOT_READY,
-            )
-
-    def _pair_files_root(self) -> None:
-        """Remember which root the files store has, and make one only where there never was one.
-
-        An empty folder in the place of a root that is gone would make every copy look deleted.
-        """
-        files = FilesConnector(self.settings.files_store_root)
-        if self._files_root_id() is None:
-            files.create(self.ids.new())
-            if (root_id := files.root_id()) is not None:
-                self.database.write("merge_store_root", storeId=FILES_STORE, rootId=root_id)
-
-    def _files_root_id(self) -> str | None:
-        return self.database.read("get_store_root", storeId=FILES_STORE)[0].text_or_none("rootId")
+    def _pair_stores(self) -> None:
+        """Remember which root each store has. One that does not answer now is paired when it is first worked on."""
+        for connector in self.connectors.values():
+            if isinstance(connector, PairedConnector):
+                with suppress(StoreUnavailable):
+                    connector.pair()
 
     def _record_policy(self) -> None:
         held = self.database.write(

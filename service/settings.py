@@ -31,6 +31,9 @@ class Settings(BaseSettings):
     files_root: Annotated[
         Path | None, Field(description="Root of the files store; below the home folder where not given.")
     ] = None
+    connections_file: Annotated[
+        Path | None, Field(description="How each store of the policy that is not a folder of files is reached, YAML.")
+    ] = None
     journal_file: Annotated[
         Path | None,
         Field(description="The tombstone journal; `journal.ndjson` in the home folder where not given."),

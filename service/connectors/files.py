@@ -13,10 +13,13 @@ import threading
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePosixPath
-from typing import Final
+from typing import Annotated, Final, Literal
+
+from pydantic import Field
 
 from graph.errors import InvalidInput
 from graph.vocabulary import ReasonCode, VerificationLevel
+from service.connectors import port
 from service.connectors.port import (
     Claim,
     PurgeKind,
@@ -38,6 +41,17 @@ PROFILE: Final = StoreProfile(
     residue=("freed blocks of the disk", "snapshots of the volume"),
     is_enumerable=True,
 )
+
+
+class Connection(port.Connection):
+    """A folder of files on this machine, or on a disk that is mounted here."""
+
+    connector: Literal["files"] = "files"
+    root: Annotated[Path, Field(description="The root folder; it is made where there is nothing yet.")]
+
+    def open(self, root_id: str | None) -> FilesConnector:
+        """See `port.Connection`."""
+        return FilesConnector(self.root, root_id)
 
 
 class FilesConnector:

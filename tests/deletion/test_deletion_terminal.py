@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from graph.access import Caller
 from graph.database.catalogue import Catalogue, Query
 from graph.database.database import Database
-from graph.deletion.rules import terminal_state
 from graph.deletion.model import RequestView
+from graph.deletion.rules import terminal_state
 from graph.vocabulary import DeletionState
 from service.bootstrap import Application
 from tests.support.deletion import (
