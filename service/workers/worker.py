@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import groupby
 from typing import Final, cast
 
 from graph.clock import SECOND
@@ -81,7 +82,7 @@ class Worker:
         attempted = 0
         ready: list[str] = []
         try:
-            for part in chunks(due, connector.profile.batch_max):
+            for part in _calls(due, connector.profile.batch_max):
                 if self.application.clock.now() > fresh_until:
                     break
                 completed = self._attempt(lease, part, connector)
@@ -127,6 +128,17 @@ class Worker:
             self.events.error("connector_failed", **exception_fields(error))
             return [UNANSWERED] * len(locators)
         return _each(claims, presences, len(locators))
+
+
+def _calls(due: Sequence[DueOutcome], batch_max: int) -> Iterator[list[DueOutcome]]:
+    """Calls as large as the store takes them.
+
+    What failed before goes in calls half as large each time: a copy that no call survives, whatever the reason, holds up
+    fewer and fewer others, and in the end itself alone.
+    """
+    for attempts, group in groupby(sorted(due, key=lambda one: one.attempts), key=lambda one: one.attempts):
+        alike = list(group)
+        yield from chunks(alike, max(1, min(batch_max, len(alike)) >> attempts))
 
 
 def _each(claims: object, presences: object, number: int) -> list[Answer]:
