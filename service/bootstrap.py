@@ -23,6 +23,7 @@ from graph.lineage.lineage import Lineage
 from graph.policy.loader import load_policy
 from graph.policy.model import Policy
 from graph.propagation.settle import Settler
+from graph.propagation.stores import Stores
 from graph.propagation.work import Work
 from graph.records.register import Registrar
 from graph.vocabulary import ReasonCode
@@ -86,6 +87,11 @@ class Application:
     def work(self) -> Work:
         """The ledger of work in stores."""
         return Work(self.database, self.policy, self.clock, self.ids, self.settings.lease_seconds)
+
+    @cached_property
+    def stores(self) -> Stores:
+        """What the graph knows of the stores."""
+        return Stores(self.database, self.policy, self.clock)
 
     @cached_property
     def connections(self) -> Mapping[str, Connection]:

@@ -13,6 +13,8 @@ WITH collect(heldShard) AS shards
 UNWIND shards AS w
 WITH w
 WHERE w.epoch = $epoch AND w.holder = $holder
+SET w.verifiedAt = CASE WHEN any(row IN $rows WHERE row.settled) THEN $now ELSE w.verifiedAt END
+WITH w
 UNWIND $rows AS row
 MATCH (heldOutcome:Outcome {outcomeId: row.outcomeId})
 SET heldOutcome:Outcome

@@ -48,7 +48,7 @@ PROPERTIES: Final[Mapping[frozenset[str], frozenset[str]]] = {
         " servesPurposes"
     ),
     frozenset({NodeLabel.STORE}): _names("storeId ownerId rootId tokens tokensAt"),
-    frozenset({NodeLabel.WORK_SHARD}): _names("storeId shard holder until epoch"),
+    frozenset({NodeLabel.WORK_SHARD}): _names("storeId shard holder until epoch verifiedAt"),
     frozenset({NodeLabel.POLICY}): _names("policyId digest ownerId loadedAt"),
     frozenset({NodeLabel.IDEMPOTENCY_KEY}): _names("tenantId key fingerprint result createdAt"),
     frozenset({NodeLabel.API_KEY}): _names(

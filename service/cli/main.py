@@ -9,7 +9,7 @@ from typing import Annotated, Final
 
 import typer
 
-from service.cli.commands import database, deletion, demo, exchange, holds, keys, lineage, policy, service
+from service.cli.commands import database, deletion, demo, exchange, holds, keys, lineage, policy, service, stores
 from service.cli.exits import MEANINGS
 
 _EXIT_CODES: Final = ", ".join(f"{code.value} {meaning}" for code, meaning in MEANINGS.items())
@@ -49,6 +49,7 @@ holds.add_to(app)
 exchange.add_to(app)
 policy.add_to(app)
 service.add_to(app)
+stores.add_to(app)
 database.add_to(app)
 keys.add_to(app)
 

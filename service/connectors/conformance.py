@@ -159,6 +159,7 @@ def deletes_exactly_what_is_named(store: StoreUnderTest) -> None:
         store.delete(store.at("user-4"), store.at("user-42/dee")), [Claim.NOT_FOUND] * 2, "a prefix taken as a name"
     )
     _expect(store.access.has(deeper), True, "seen by another way after", deeper)
+    store.delete(deeper)
 
 
 def does_not_repeat_an_answer(store: StoreUnderTest) -> None:

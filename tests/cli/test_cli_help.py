@@ -18,9 +18,9 @@ def _paths(command, path=()):
 PATHS = list(_paths(typer.main.get_command(app)))
 COMMANDS = {
     "check", "db", "delete", "demo", "export", "hold", "import", "key", "lineage", "outcomes", "policy", "receipt", "retry",
-    "serve", "show", "work",
+    "serve", "show", "stores", "work",
 }  # fmt: skip
-GROUPS = {"db", "export", "hold", "key", "policy"}
+GROUPS = {"db", "export", "hold", "key", "policy", "stores"}
 
 
 def test_every_command_is_there():
