@@ -9,7 +9,7 @@ from graph.access import Caller
 from graph.vocabulary import Role
 from tests.benchmarks.setting import application_at, server_home
 
-NAMES = ("closure", "register", "ndjson", "unknown", "delete", "serving", "starting", "peers", "million")
+NAMES = ("closure", "register", "ndjson", "unknown", "delete", "drain", "serving", "starting", "peers", "million")
 # Run where they are named, since they take minutes.
 LONG = ("peers", "million")
 HEADING = "| work | ours, median (spread) | raw driver | ratio | PostgreSQL |\n|---|---|---|---|---|\n"

@@ -172,13 +172,17 @@ class Model:
         if request.ended:
             return
         nodes = self.world.nodes
-        roots = {name for name in scope if name in nodes}
-        reached = set(roots)
+        removed: dict[str, str] = {}
+        for name in scope:
+            if name not in nodes:
+                # A restored world never had it: nothing is left to delete, and nothing brings it back.
+                nodes[name] = Node("unknown", state="gone")
+                removed[name] = "gone"
+        reached = set(scope)
         while more := {name for name, node in nodes.items() if reached & {*node.parents, node.older}} - reached:
             reached |= more
         for name in reached:
             nodes[name].fenced = nodes[name].state != "gone"
-        removed: dict[str, str] = {}
         for name in sorted(reached):
             self._settle(request, name, reached, removed)
         request.walked = True
