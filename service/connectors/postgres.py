@@ -41,7 +41,7 @@ PROFILE: Final = StoreProfile(
     purge=PurgeKind.SYNCHRONOUS,
     level=VerificationLevel.LOGICALLY_ABSENT,
     residue=(
-        "free space inside the table's pages, until it is used again",
+        "free space inside the pages of the table and its indexes, until it is used again",
         "the table's files, until the next checkpoint",
         "the write-ahead log, until it is recycled, and its archive",
         "row versions that an older transaction can still see",
@@ -57,8 +57,9 @@ _BYTES_TYPES: Final = ("bytea",)
 _TEXT_TYPES: Final = ("text", "character varying")
 # Ordinary and partitioned tables. A view may hide rows; what is behind a foreign table is another store.
 _TABLE_KINDS: Final = ("r", "p")
-# Classes of errors that say something of one row: what a constraint, a trigger, a rule or a lock objects to.
-_REFUSALS: Final = ("0A", "09", "21", "22", "23", "27", "2F", "38", "39", "44", "55", "P0")
+# Classes of errors that can be about one row: what a constraint, a trigger, a rule or a lock objects to. What is about
+# all of them meets the reading afterwards as well.
+_REFUSALS: Final = ("0A", "09", "21", "22", "23", "27", "2F", "38", "39", "42", "44", "55", "P0")
 _LIMITS: Final = {
     # Rows that a policy hides are an error and not absent.
     "row_security": "off",
@@ -254,6 +255,8 @@ class PostgresConnector:
 
     def _removed(self, connection: sa.Connection, names: list[str]) -> tuple[set[str], set[str]]:
         """Which keys were deleted, and which ones the server would not delete."""
+        # What is deferred would come up at the commit, against all of them.
+        connection.execute(sa.text("SET CONSTRAINTS ALL IMMEDIATE"))
         try:
             return self._deleted(connection, names), set()
         except DBAPIError as error:
