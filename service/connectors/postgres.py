@@ -10,17 +10,15 @@ from __future__ import annotations
 import time
 from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Annotated, Any, Final, Literal
+from typing import Any, Final, Literal
 
 import sqlalchemy as sa
 from psycopg import sql
-from pydantic import Field
 from sqlalchemy.dialects.postgresql import ARRAY, insert
 from sqlalchemy.exc import DBAPIError
 
 from graph.errors import InvalidInput
 from graph.vocabulary import ReasonCode, VerificationLevel
-from service.connectors import port
 from service.connectors.port import (
     Claim,
     PurgeKind,
@@ -30,7 +28,7 @@ from service.connectors.port import (
     batch_checked,
     is_name,
 )
-from service.connectors.postgres_session import alone, open_engine, set_locally, sqlstate, told
+from service.connectors.postgres_session import TableConnection, alone, open_engine, set_locally, sqlstate, told
 
 ROOT_TABLE: Final = "sequela_root"
 PAGE_ROWS: Final = 1_000
@@ -42,6 +40,7 @@ PROFILE: Final = StoreProfile(
     level=VerificationLevel.LOGICALLY_ABSENT,
     residue=(
         "free space inside the pages of the table and its indexes, until it is used again",
+        "statistics of the planner, until they are vacuumed and their space is used again",
         "the table's files, until the next checkpoint",
         "the write-ahead log, until it is recycled, and its archive",
         "row versions that an older transaction can still see",
@@ -76,35 +75,10 @@ _BY_THE_TABLE: Final = {
 }
 
 
-class Connection(port.Connection):
+class Connection(TableConnection):
     """How a table is reached."""
 
     connector: Literal["postgres"]
-    url_variable: Annotated[
-        str,
-        Field(alias="urlVariable", description="The environment variable with the URL: postgresql://user:…@host/db."),
-    ]
-    schema_name: Annotated[str, Field(alias="schema", description="The schema of the table.")] = "public"
-    table: Annotated[str, Field(min_length=1, description="The table, without its schema.")]
-    key_column: Annotated[
-        str, Field(alias="keyColumn", min_length=1, description="The column of locators, of type text or varchar.")
-    ]
-    content_column: Annotated[
-        str | None,
-        Field(
-            alias="contentColumn", description="The column that a copy's content is written to; nothing else needs it."
-        ),
-    ] = None
-    verification: Annotated[
-        Literal["scan", "index"],
-        Field(
-            description="Whether a deletion is verified by the table itself, or, where that is too large to be read whole "
-            "within the timeout, by its index; a broken index then goes unnoticed."
-        ),
-    ] = "scan"
-    purge_seconds: Annotated[
-        float, Field(alias="purgeSeconds", ge=1, le=86_400, description="How long a purge (VACUUM) may take.")
-    ] = 600.0
 
     def open(self, root_id: str | None) -> PostgresConnector:
         """A connector to the table; nothing is sent yet."""
@@ -123,7 +97,7 @@ class PostgresConnector:
     _text_types: tuple[str, ...] = _TEXT_TYPES
     _bytes_types: tuple[str, ...] = _BYTES_TYPES
 
-    def __init__(self, connection: Connection, root_id: str | None = None) -> None:
+    def __init__(self, connection: TableConnection, root_id: str | None = None) -> None:
         self._settings = connection
         self._root_id = root_id
         schema = connection.schema_name
@@ -138,9 +112,9 @@ class PostgresConnector:
             sa.Column("root_id", sa.Text(), nullable=False),
             schema=schema,
         )
-        self._effects = open_engine(connection.url_variable, connection.timeout_seconds)
+        self._effects = open_engine(connection)
         # Verification never asks the session that deleted.
-        self._readings = open_engine(connection.url_variable, connection.timeout_seconds)
+        self._readings = open_engine(connection)
 
     def root_id(self) -> str | None:
         """The id in the root table, or none.

@@ -1,27 +1,59 @@
-"""Sessions with a PostgreSQL server: bounded in number and time, and with one kind of error."""
+"""How a table of PostgreSQL is reached: sessions with its server, bounded in number and time, and with one kind of error."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
-from typing import Any, Final, NoReturn, TypeVar, cast
+from typing import Annotated, Any, Final, Literal, NoReturn, TypeVar, cast
 
 import psycopg
 import sqlalchemy as sa
 from psycopg.abc import PQGen
 from psycopg.pq import TransactionStatus
+from pydantic import Field
 from sqlalchemy import event
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
 from graph.errors import NotReady
 from graph.vocabulary import ReasonCode
+from service.connectors import port
 from service.connectors.port import StoreUnavailable
 from service.connectors.secrets import secret
 
 RV = TypeVar("RV")
 
 POOL_SIZE: Final = 4
+
+
+class TableConnection(port.Connection):
+    """How a table is reached; each kind of store that is one adds its own name."""
+
+    url_variable: Annotated[
+        str,
+        Field(alias="urlVariable", description="The environment variable with the URL: postgresql://user:…@host/db."),
+    ]
+    schema_name: Annotated[str, Field(alias="schema", description="The schema of the table.")] = "public"
+    table: Annotated[str, Field(min_length=1, description="The table, without its schema.")]
+    key_column: Annotated[
+        str, Field(alias="keyColumn", min_length=1, description="The column of locators, of type text or varchar.")
+    ]
+    content_column: Annotated[
+        str | None,
+        Field(
+            alias="contentColumn", description="The column that a copy's content is written to; nothing else needs it."
+        ),
+    ] = None
+    verification: Annotated[
+        Literal["scan", "index"],
+        Field(
+            description="Whether a deletion is verified by the table itself, or, where that is too large to be read whole "
+            "within the timeout, by its index; a broken index then goes unnoticed."
+        ),
+    ] = "scan"
+    purge_seconds: Annotated[
+        float, Field(alias="purgeSeconds", ge=1, le=86_400, description="How long a purge (VACUUM) may take.")
+    ] = 600.0
 
 
 class TimedConnection(psycopg.Connection[Any]):
@@ -40,24 +72,24 @@ class TimedConnection(psycopg.Connection[Any]):
             raise
 
 
-def open_engine(url_variable: str, timeout_seconds: float) -> sa.Engine:
+def open_engine(settings: TableConnection) -> sa.Engine:
     """A bounded pool that neither asks whether a connection still lives nor tries anything again."""
     try:
-        url = sa.make_url(secret(url_variable)).set(drivername="postgresql+psycopg")
+        url = sa.make_url(secret(settings.url_variable)).set(drivername="postgresql+psycopg")
     except ArgumentError:
-        raise NotReady(f"{url_variable} is no URL", code=ReasonCode.SERVICE_NOT_READY) from None
+        raise NotReady(f"{settings.url_variable} is no URL", code=ReasonCode.SERVICE_NOT_READY) from None
     engine = sa.create_engine(
         url,
         pool_size=POOL_SIZE,
         max_overflow=0,
-        pool_timeout=timeout_seconds,
+        pool_timeout=settings.timeout_seconds,
         pool_use_lifo=True,
         isolation_level="READ COMMITTED",
         use_native_hstore=False,
         hide_parameters=True,
         connect_args={
             # The driver takes no less than two seconds.
-            "connect_timeout": max(2, math.ceil(timeout_seconds)),
+            "connect_timeout": max(2, math.ceil(settings.timeout_seconds)),
             "client_encoding": "utf8",
             # Statements prepared by name do not survive a pooler between here and the server.
             "prepare_threshold": None,
@@ -67,7 +99,7 @@ def open_engine(url_variable: str, timeout_seconds: float) -> sa.Engine:
 
     def connect(_dialect: object, _record: object, _arguments: object, parameters: dict[str, Any]) -> TimedConnection:
         connection = TimedConnection.connect(**parameters)
-        connection.answer_seconds = timeout_seconds
+        connection.answer_seconds = settings.timeout_seconds
         return connection
 
     event.listen(engine, "do_connect", connect)
