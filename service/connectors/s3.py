@@ -143,7 +143,11 @@ class S3Connector:
             except self._client.exceptions.NoSuchKey:
                 return None
             with reply["Body"] as body:
-                return str(body.read(_ROOT_BYTES_MAX).decode())
+                text = body.read(_ROOT_BYTES_MAX).decode()
+                # The client notices an answer that was cut off when it is asked for more, and not before.
+                if body.read(1):
+                    raise StoreUnavailable(f"{MARKER} is too large to be one")
+                return str(text)
 
     def create(self, root_id: str) -> None:
         """Leave the id in a bucket that has none below the prefix.

@@ -384,9 +384,11 @@ def test_a_connection_that_ends_at_any_byte_says_nothing_and_the_next_try_finish
     for after in range(0, length * 9 // 10, max(1, length // 15)):
         plain.put("copy", b"data")
         plain.proxy.cut(direction, after)
-        with pytest.raises(StoreUnavailable) as error:
-            plain.connector.delete(["copy"])
-        assert "copy" not in str(error.value)
+        try:
+            # The client takes a reply that ends before its body for an empty one: it confirms nothing.
+            assert plain.connector.delete(["copy"]) == [Claim.FAILED]
+        except StoreUnavailable as error:
+            assert "copy" not in str(error)  # noqa: PT017 - either is right
         outcomes.add(plain.has("copy"))
         (claim,) = plain.connector.delete(["copy"])
         assert claim in {Claim.DELETED, Claim.NOT_FOUND}
