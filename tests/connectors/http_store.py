@@ -1,4 +1,4 @@
-"""A small store of a user's own: a real HTTP server over a folder of files that checks signatures and misbehaves when told."""
+"""A small store of a user's own: a real HTTP server over a folder of files that checks signatures, and misbehaves if told."""
 
 from __future__ import annotations
 
