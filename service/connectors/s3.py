@@ -16,6 +16,7 @@ from collections.abc import Callable, Collection, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from email.utils import parsedate_to_datetime
+from os.path import commonprefix
 from typing import Any, Final, Literal, cast
 
 from pydantic import Field
@@ -269,7 +270,8 @@ class S3Connector:
     def _found(self, listing: _Listing, wanted: Collection[str]) -> dict[str, _Found]:
         """What the listing has of each key: in one page where all of them fit in, else key by key."""
         found = {key: _Found() for key in wanted}
-        page, is_last = next(self._pages(listing, _common_prefix(wanted))) if wanted else ([], True)
+        common = commonprefix(list(wanted))  # noqa: RUF071 - of characters, as the prefix of a listing is
+        page, is_last = next(self._pages(listing, common)) if wanted else ([], True)
         if is_last:
             for key, id_ in page:
                 if key in found:
@@ -324,13 +326,8 @@ class S3Connector:
         """Why a version stayed: a lock that is in force, or something else."""
         with _answered():
             reply: Any = {}
-            if _quietly(
-                lambda: reply.update(self._client.head_object(Bucket=self._bucket, Key=key, VersionId=version)),
-                "400",
-                "403",
-                "404",
-                "405",
-            ):
+            asked = {"Bucket": self._bucket, "Key": key, "VersionId": version}
+            if _quietly(lambda: reply.update(self._client.head_object(**asked)), "400", "403", "404", "405"):
                 return Claim.FAILED
         until = reply.get("ObjectLockRetainUntilDate")
         answered_at = parsedate_to_datetime(reply["ResponseMetadata"]["HTTPHeaders"]["date"])
@@ -345,12 +342,6 @@ class S3Connector:
                 with suppress(self._client.exceptions.NoSuchUpload):
                     if _quietly(lambda abort=abort: self._client.abort_multipart_upload(**abort), "AccessDenied"):
                         yield key, Claim.FAILED
-
-
-def _common_prefix(keys: Collection[str]) -> str:
-    """What all the keys begin with: it is enough to look at those that are first and last in order."""
-    first, last = min(keys), max(keys)
-    return first[: next((at for at, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))]
 
 
 def _claim(versions: _Found, uploads: _Found) -> Claim:
