@@ -48,8 +48,8 @@ WITH o, attemptId, coalesce(o.attempts, 0) AS attemptsBefore,
     RETURN before
   } AS attemptsAnywhere,
   COLLECT {
-    MATCH (o)-[:OUTCOME_FOR]->(:Identity)-[e:STORED_IN]->(:Store {storeId: $storeId})
-    WHERE e.locator IS NOT NULL
+    MATCH (o)-[:OUTCOME_FOR]->(:Identity)-[e:STORED_IN]->(s)
+    WHERE s.storeId = $storeId AND e.locator IS NOT NULL
     RETURN e.locator ORDER BY e.locator
   } AS locators
 MERGE (a:Attempt {attemptId: attemptId})

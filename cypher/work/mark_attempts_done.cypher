@@ -34,7 +34,9 @@ WITH o, row
 CALL (o, row) {
   WITH o, row
   WHERE row.settled
-  MATCH (o)-[:OUTCOME_FOR]->(:Identity)-[e:STORED_IN]->(:Store {storeId: $storeId})
+  MATCH (o)-[:OUTCOME_FOR]->(:Identity)-[e:STORED_IN]->(s)
+  // No label: the plan must not begin at the store, which all copies hang on.
+  WHERE s.storeId = $storeId
   REMOVE e.locator, e.storeId
 }
 CALL (o, row) {

@@ -17,7 +17,7 @@ from service.workers.worker import Worker
 from tests.connectors.doubles import Passing
 from tests.support.records import derived, record
 
-SIZES: Final = (1_000, 10_000, 100_000)
+SIZES: Final = (1_000, 10_000)
 WORKERS: Final = 2
 BATCH: Final = 1_000
 
