@@ -266,11 +266,14 @@ def _waves(drafts: Sequence[Draft], verdicts: dict[int, RegisterResult]) -> Iter
     """Group drafts so that each comes after those of the same call that it hangs on; cycles get their refusal.
 
     A second draft with the identity of an earlier one, or superseding what an earlier one supersedes, comes in a later
-    wave, where it meets what the first one made. What hangs on a refused draft meets what is not there.
+    wave, where it meets what the first one made, also where the first one has to wait itself; only what the first one
+    hangs on goes before it. What hangs on a refused draft meets what is not there.
     """
     waiting = list(drafts)
     while waiting:
-        wave, later = _ready_among(waiting)
+        wave, later = _ready_among(waiting, in_turn=True)
+        if not wave:
+            wave, later = _ready_among(waiting, in_turn=False)
         if wave:
             yield wave
             waiting = later
@@ -282,7 +285,7 @@ def _waves(drafts: Sequence[Draft], verdicts: dict[int, RegisterResult]) -> Iter
             waiting = [draft for draft in waiting if draft.identity not in cycle]
 
 
-def _ready_among(waiting: Sequence[Draft]) -> tuple[list[Draft], list[Draft]]:
+def _ready_among(waiting: Sequence[Draft], *, in_turn: bool) -> tuple[list[Draft], list[Draft]]:
     unborn = {draft.identity for draft in waiting}
     wave: list[Draft] = []
     later: list[Draft] = []
@@ -294,7 +297,7 @@ def _ready_among(waiting: Sequence[Draft]) -> tuple[list[Draft], list[Draft]]:
             taken |= draft.claims
         else:
             later.append(draft)
-            taken.add(draft.identity)
+            taken |= draft.claims if in_turn else {draft.identity}
     return wave, later
 
 

@@ -98,6 +98,19 @@ def test_a_version_has_one_successor(room, together):
     assert verdicts == [("created", None), *[("refused", "SUPERSESSION_FORK")] * 3]
 
 
+@pytest.mark.parametrize("first_waits_for", ["another", "its rival"])
+def test_the_first_of_two_rivals_wins_though_it_has_to_wait(room, first_waits_for):
+    """Found by the state machine: what hangs on more of the call came later, and lost to a rival behind it."""
+    older = room.one(record("v1"))
+    first = derived("first", "second" if first_waits_for == "its rival" else "b", supersedes=older)
+    call = [first, derived("b", "a"), derived("second", "a", supersedes=older), record("a")]
+    refused = ("refused", "SUPERSESSION_FORK")
+    right = [("created", None), ("created", None), refused, ("created", None)]
+    if first_waits_for == "its rival":
+        right[0], right[2] = refused, ("created", None)
+    assert room.verdicts(*call) == right
+
+
 def test_versions_of_one_call_form_a_chain(room):
     one = room.one(record("v1"))
     two = room.application.keys.identity("tenant-a", "v2")
