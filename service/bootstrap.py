@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
@@ -51,6 +51,12 @@ class Application:
     def failpoints(self) -> Failpoints:
         """Where a test has this process end, stop or fail."""
         return failpoints_from_text(self.settings.failpoints)
+
+    def over(self, database: Database) -> Application:
+        """The same application on another way to its database; visits of failpoints are counted on."""
+        other = replace(self, database=database)
+        other.__dict__["failpoints"] = self.failpoints
+        return other
 
     @cached_property
     def journal(self) -> FileJournal:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import replace
 from functools import partial
 from typing import Final
 
@@ -87,7 +86,7 @@ def _application_at(settings: Settings, uri: str, user: str, password: str) -> G
 
 def guard(application: Application) -> None:
     """Compare again whenever the connection was lost: the database may have been replaced by an older copy meanwhile."""
-    bare = replace(application, database=application.database.unguarded())
+    bare = application.over(application.database.unguarded())
 
     def compared() -> None:
         bare.prepare()
