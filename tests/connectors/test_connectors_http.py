@@ -67,7 +67,9 @@ class Http:
 @pytest.fixture
 def http(tmp_path, monkeypatch) -> Generator[Http]:
     monkeypatch.setenv("STORE_SECRET", SECRET)
-    store = HttpStore(tmp_path, KEY)
+    folder = tmp_path / "http"
+    folder.mkdir()
+    store = HttpStore(folder, KEY)
     proxy = CuttingProxy("127.0.0.1", store.port)
     made = Http(store, proxy)
     made.open().create("root-1")

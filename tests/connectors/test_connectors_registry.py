@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
 from dataclasses import replace
+from typing import get_args
 
 import pytest
 
 from graph.errors import NotReady
+from service.connectors import port
 from service.connectors.files import Connection, FilesConnector
 from service.connectors.port import StoreUnavailable
-from service.connectors.registry import PairedConnector, check_connections, read_connections
+from service.connectors.registry import CONNECTORS, PairedConnector, check_connections, read_connections
 
 
 def written(tmp_path, text: str | bytes):
@@ -46,6 +49,22 @@ def test_a_faulty_file_stops_the_start_and_says_where(tmp_path, text, named):
     with pytest.raises(NotReady) as refused:
         read_connections(written(tmp_path, text))
     assert named in refused.value.message
+
+
+@pytest.mark.parametrize("kind", sorted(CONNECTORS))
+def test_every_connector_has_its_module_and_names_itself(kind):
+    module = importlib.import_module(CONNECTORS[kind][0])
+    assert issubclass(module.Connection, port.Connection)
+    assert get_args(module.Connection.model_fields["connector"].annotation) == (kind,)
+    assert module.PROFILE.batch_max >= 1
+    assert module.PROFILE.addressing
+
+
+def test_a_client_that_is_not_installed_is_named(tmp_path, monkeypatch):
+    monkeypatch.setitem(CONNECTORS, "s3", ("service.connectors.not_there", "s3"))
+    with pytest.raises(NotReady) as refused:
+        read_connections(written(tmp_path, "objects: {connector: s3}"))
+    assert "sequela[s3]" in refused.value.message
 
 
 def test_a_faulty_value_is_not_repeated(tmp_path):

@@ -1,7 +1,8 @@
-"""A thousand records in six real stores at once: one store is down, one lies, one record is held, and all of it ends."""
+"""Many records in six real stores at once: one store is down, one lies, one record is held, and all of it ends."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
@@ -46,7 +47,8 @@ KINDS = {
     "context_cache": "http",
     "summary_artifacts": "qdrant",
 }
-RECORDS = 1_000
+# `SEQUELA_SCENARIO_RECORDS=1000` shows it at its full size.
+RECORDS = int(os.environ.get("SEQUELA_SCENARIO_RECORDS", "120"))
 BYSTANDERS = 60
 # Past the last deadline of all of these stores.
 DAYS_SECONDS = 3 * 86_400
@@ -138,9 +140,9 @@ def test_everything_ends_in_spite_of_a_store_that_is_down_one_that_lies_and_a_ho
     work(ill)
 
     ended = ill.deletions.view(request_id, caller)
-    each = RECORDS // len(KINDS)
+    ill_stores = [store for store, _ in places("doomed", RECORDS) if store in {"vector_index", "search_cache"}]
     assert ended.state == "CLOSED_WITH_OWNED_FAILURES"
-    assert ended.counts["failed"] == ended.owned_failures == 2 * each + 2  # stores two and three have one more each
+    assert ended.counts["failed"] == ended.owned_failures == len(ill_stores)
     assert settled(world, caller, request_id) == {
         "graph": {"deleted", "retained_under_exception"},
         "files": {"deleted", "retained_under_exception"},
