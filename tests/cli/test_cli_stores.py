@@ -57,3 +57,10 @@ def test_an_unknown_store_is_a_wrong_call(sequela, root):
     ended = sequela("stores", "reconcile", "backups")
     assert ended.code == 2
     assert "files" in ended.err
+
+
+def test_a_store_that_cannot_purge_says_what_stays(sequela, root):
+    ended = sequela("stores", "purge", "files", "--json")
+    assert (ended.code, ended.document["purged"]) == (1, False)
+    assert ended.document["residue"] == ["freed blocks of the disk", "snapshots of the volume"]
+    assert (root / "tenant-a" / "stray.bin").exists()

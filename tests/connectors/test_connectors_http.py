@@ -342,7 +342,9 @@ def test_several_threads_share_a_connector(http):
     assert claims == [Claim.DELETED] * len(names)
 
 
-@pytest.mark.parametrize("address", ["", "ftp://x/", "http://x/?a=1", "http://x/#a", "//x"])
+@pytest.mark.parametrize(
+    "address", ["", "ftp://example.org/", "http://example.org/?a=1", "http://example.org/#a", "//x"]
+)
 def test_an_address_that_is_none_is_refused(address):
     with pytest.raises(ValidationError):
         Connection.model_validate({"connector": "http", "baseUrl": address, "secretVariable": "S"})

@@ -164,7 +164,7 @@ def test_a_server_that_is_not_there_or_hangs_is_unavailable():
             connector.close()
 
 
-@pytest.mark.parametrize("places", [{}, {"url": "http://x", "path": "y"}, {"url": "x"}])
+@pytest.mark.parametrize("places", [{}, {"url": "http://example.org", "path": "y"}, {"url": "x"}])
 def test_a_connection_leads_to_one_place(places):
     with pytest.raises(ValidationError):
         Connection.model_validate({"connector": "qdrant", "collection": "copies"} | places)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import importlib
+import re
 from dataclasses import replace
+from pathlib import Path
 from typing import get_args
 
 import pytest
 
 from graph.errors import NotReady
-from service.connectors import port
+from service.connectors import port, registry
 from service.connectors.files import Connection, FilesConnector
 from service.connectors.port import StoreUnavailable
 from service.connectors.registry import CONNECTORS, PairedConnector, check_connections, read_connections
@@ -58,6 +60,12 @@ def test_every_connector_has_its_module_and_names_itself(kind):
     assert get_args(module.Connection.model_fields["connector"].annotation) == (kind,)
     assert module.PROFILE.batch_max >= 1
     assert module.PROFILE.addressing
+
+
+def test_the_table_of_connectors_is_that_of_the_registry():
+    text = Path(registry.__file__).with_name("README.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `(\w+)` \|(?: `(\w+)`)? \|", text, re.MULTILINE)
+    assert {kind: extra or None for kind, extra in rows} == {kind: extra for kind, (_, extra) in CONNECTORS.items()}
 
 
 def test_a_client_that_is_not_installed_is_named(tmp_path, monkeypatch):

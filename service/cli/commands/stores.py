@@ -56,6 +56,24 @@ def reconcile(invocation: Invocation, store: _NAME) -> None:
         invocation.end(ExitCode.NO)
 
 
+@command(app, "purge", example="sequela stores purge files", acts=False, looks=True)
+def purge(invocation: Invocation, store: _NAME) -> None:
+    """Have what was deleted leave a store's files, as far as it can be told to; exit code 1 where it cannot."""
+    from service.connectors.port import PurgeKind  # noqa: PLC0415 - only when the command runs
+
+    with invocation.application() as application, _answering():
+        connector = _connector(application, store)
+        connector.purge()
+        profile = connector.profile
+    is_done = profile.purge is PurgeKind.SYNCHRONOUS
+    told = "It was purged; what stays:" if is_done else "It cannot be told to purge; what stays:"
+    lines = [Text(told, style="green" if is_done else "yellow"), *(Text(f"  {one}") for one in profile.residue)]
+    document = {"storeId": store, "purge": profile.purge.value, "purged": is_done, "residue": list(profile.residue)}
+    invocation.screen.answer(document, Group(*lines))
+    if not is_done:
+        invocation.end(ExitCode.NO)
+
+
 @command(app, "test", example="sequela stores test files", acts=False, looks=True)
 def test(invocation: Invocation, store: _NAME) -> None:
     """Run every promise of a connector on a store, below a folder of its own; exit code 1 where one is broken."""
