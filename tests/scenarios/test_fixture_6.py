@@ -184,7 +184,7 @@ def test_04_a_cache_that_is_down_is_failed_retried_and_owned_at_the_deadline(
 
 def _cache_fails(application: Application, fault: Any) -> Any:
     real = files_of(application)
-    return lambda locator: fault(locator) if locator == "cache.bin" else real.delete(locator)
+    return lambda locator: fault(locator) if locator == "cache.bin" else real.remove(locator)
 
 
 def _cache(application: Application, caller: Caller, request_id: str, ids: Mapping[str, str]) -> tuple[Any, ...]:
