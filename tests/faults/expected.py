@@ -18,14 +18,14 @@ class Expected:
     because: str
 
 
-_SECOND_ATTEMPT = (
+SECOND_ATTEMPT = (
     r"\+ Attempt\(.*:files 2\).*",
     r"\+ Outcome\(.*copy\) HAS_ATTEMPT Attempt\(.*:files 2\) .*",
     r"\+ Outcome\(.*copy\) attempts=2",
     r"- Outcome\(.*copy\) attempts=1",
     r"- Attempt\(.*:files 1\) (basis|finishedAt|outcome)=.*",
 )
-_ABSENT_BY_THEN = (
+ABSENT_BY_THEN = (
     r"\+ Outcome\(.*copy\) basis=\"absent_after_started_attempt\"",
     r"- Outcome\(.*copy\) basis=\"store_answer\"",
 )
@@ -35,17 +35,17 @@ REOPENED = (r"\+ Deletion\+Request\(.*\) reopened=[1-4]", r"- Deletion\+Request\
 EXPECTED: tuple[Expected, ...] = (
     Expected(
         r"\w+ (killed|stopped) (create_attempts\.after_commit|store\.before_effect)",
-        _SECOND_ATTEMPT,
+        SECOND_ATTEMPT,
         "the attempt was written down and never ended, so another one is made; the copy is still there for it",
     ),
     Expected(
         r"\w+ (killed|stopped) (store\.after_effect|store\.after_verify|complete_attempts\.before_commit)",
-        _SECOND_ATTEMPT + _ABSENT_BY_THEN,
+        SECOND_ATTEMPT + ABSENT_BY_THEN,
         "the copy went by an attempt of which nobody heard: the next one finds it gone, and says on what ground it is so",
     ),
     Expected(
         r"\w+ stopped (journal\..*|.*\.before_commit)",
-        _SECOND_ATTEMPT + _ABSENT_BY_THEN,
+        SECOND_ATTEMPT + ABSENT_BY_THEN,
         "stopped with locks held, so that two work at once afterwards: on a busy machine one outlives its lease of a second",
     ),
     Expected(
