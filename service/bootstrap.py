@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
@@ -28,8 +27,8 @@ from graph.propagation.work import Work
 from graph.records.register import Registrar
 from graph.vocabulary import ReasonCode
 from service.connectors.files import Connection as FilesConnection
-from service.connectors.port import Connection, Connector, StoreUnavailable
-from service.connectors.registry import PairedConnector, check_connections, read_connections
+from service.connectors.port import Connection, Connector
+from service.connectors.registry import PairedConnector, check_connections, pair_if_there, read_connections
 from service.keys import check_identity_keys, load_identity_keys
 from service.settings import Settings
 
@@ -57,6 +56,12 @@ class Application:
         other = replace(self, database=database)
         other.__dict__["failpoints"] = self.failpoints
         return other
+
+    def close(self) -> None:
+        """Let go of the stores that were opened; the database belongs to whoever opened it."""
+        opened: Mapping[str, Connector] = self.__dict__.get("connectors", {})
+        for connector in opened.values():
+            connector.close()
 
     @cached_property
     def journal(self) -> FileJournal:
@@ -134,9 +139,7 @@ class Application:
     def _pair_stores(self) -> None:
         """Remember which root each store has. One that does not answer now is paired when it is first worked on."""
         for connector in self.connectors.values():
-            if isinstance(connector, PairedConnector):
-                with suppress(StoreUnavailable):
-                    connector.pair()
+            pair_if_there(connector)
 
     def _record_policy(self) -> None:
         held = self.database.write(

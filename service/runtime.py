@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from functools import partial
 from typing import Final
 
@@ -73,15 +73,12 @@ def running_application(settings: Settings, *, local: LocalServer | None = None)
 def _application_at(settings: Settings, uri: str, user: str, password: str) -> Generator[Application]:
     retry = RetryPolicy(total_seconds=settings.retry_total_seconds, transaction_seconds=settings.transaction_seconds)
     failpoints = failpoints_from_text(settings.failpoints)
-    database = open_database(uri, user, password, load_catalogue(default_query_folder()), retry, failpoints)
-    try:
-        application = build_application(settings, database)
+    opened = open_database(uri, user, password, load_catalogue(default_query_folder()), retry, failpoints)
+    with closing(opened) as database, closing(build_application(settings, database)) as application:
         application.prepare()
         catch_up(application)
         guard(application)
         yield application
-    finally:
-        database.close()
 
 
 def guard(application: Application) -> None:

@@ -61,7 +61,7 @@ CALL (moved) {
     EXISTS { MATCH (p:Outcome) WHERE p.requestId = q.requestId AND p.state = 'pending' } AS pending,
     EXISTS { MATCH (p:Outcome) WHERE p.requestId = q.requestId AND p.state = 'retrying' } AS retrying,
     q.state IN ['COMPLETED', 'COMPLETED_WITH_EXCEPTIONS', 'CLOSED_WITH_OWNED_FAILURES'] AS ended
-  WITH q, retrying, pending OR retrying AS open, ended, ended AND settledHere = 1 AS resumed
+  WITH q, retrying, pending OR retrying AS open, ended AND settledHere = 1 AS resumed
   SET q.state = CASE
     WHEN resumed OR (q.state = 'PROPAGATING' AND retrying) THEN 'RETRYING'
     WHEN q.state = 'RETRYING' AND open AND NOT retrying THEN 'PROPAGATING'

@@ -10,6 +10,7 @@ from graph.clock import Clock
 from graph.database.database import Database
 from graph.database.rows import Row
 from graph.policy.model import Policy
+from graph.records.lookup import registered_among
 from graph.vocabulary import GRAPH_STORE
 
 LOCATOR_ROWS: Final = 1_000
@@ -60,8 +61,8 @@ class Stores:
 
     def registered(self, store_id: str, locators: Sequence[str]) -> frozenset[str]:
         """Of these locators, those that are registered in the store."""
-        rows = self.database.read("list_locators_registered", storeId=store_id, locators=list(locators))
-        return frozenset(rows[0].texts("locators"))
+        places = [(store_id, locator) for locator in locators]
+        return frozenset(locator for _, locator in registered_among(self.database, places))
 
     def pages(self, store_id: str) -> Iterator[list[str]]:
         """All locators that are registered in the store, in pages of at most `LOCATOR_ROWS`."""

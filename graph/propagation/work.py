@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, cast
+from typing import Final
 
 from graph.clock import SECOND, Clock
 from graph.database.database import Database, Statements
@@ -219,9 +219,9 @@ class Work:
             rows=sorted(moves, key=lambda move: str(move["outcomeId"])),
         )
         if not rows:
-            return Completed(frozenset(), ())
+            return NOTHING_COMPLETED
         done = frozenset(rows[0].texts("done"))
-        owned = [attempt.due for (attempt, _), move in zip(judged, moves, strict=True) if _is_owned(move)]
+        owned = [attempt.due for attempt, verdict in judged if _is_owned(attempt.due, verdict, now)]
         enter_exceptions(statements, [self._entry(due, store, now) for due in owned if due.outcome_id in done])
         return Completed(done, tuple(rows[0].texts("ready")))
 
@@ -269,8 +269,9 @@ def _move(attempt: Attempt, verdict: Verdict, store: StorePolicy, now: int) -> d
     }
 
 
-def _is_owned(move: dict[str, object]) -> bool:
-    return cast("dict[str, object]", move["changes"])["state"] == OutcomeState.OWNED
+def _is_owned(due: DueOutcome, verdict: Verdict, now: int) -> bool:
+    """Whether a failure comes so late that it gets its owner."""
+    return verdict.outcome is DerivativeOutcome.FAILED and now >= due.deadline_at
 
 
 def _settled(verdict: Verdict, now: int) -> dict[str, object]:
@@ -289,7 +290,7 @@ def _failed(due: DueOutcome, store: StorePolicy, verdict: Verdict, now: int) -> 
     """A failure waits for its next time; past the deadline it also gets its owner, and is still tried again."""
     delays = store.retry.delays_seconds
     delay = delays[min(due.attempts, len(delays) - 1)] * SECOND
-    expired = now >= due.deadline_at
+    expired = _is_owned(due, verdict, now)
     next_at = now + delay if expired else min(now + delay, due.deadline_at)
     return {
         "outcome": DerivativeOutcome.FAILED,

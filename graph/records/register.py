@@ -23,7 +23,7 @@ from graph.policy.model import Policy
 from graph.records.commit import Committer, Registration
 from graph.records.draft import Drafter, completed, properties_in
 from graph.records.facts import Fact, FactMemory, properties_of
-from graph.records.lookup import known_as_told, rows_among
+from graph.records.lookup import known_as_told, registered_among, rows_among
 from graph.records.model import Draft, Known, RegisterResult, RegisterStatus
 from graph.records.rules import cycle_among, links_checked, places_checked
 from graph.vocabulary import ReasonCode, RecordState, Role
@@ -189,11 +189,8 @@ class Registrar:
 
     def _taken(self, drafts: Iterable[Draft]) -> frozenset[tuple[str, str]]:
         """The places in stores, among those that the drafts name, that a record names already."""
-        places = [dict(store) for draft in drafts for store in draft.stores]
-        if not places:
-            return frozenset()
-        rows = self.database.read("list_locators_taken", places=places)[0].rows("taken")
-        return frozenset((row.text("storeId"), row.text("locator")) for row in rows)
+        places = [(str(store["storeId"]), str(store["locator"])) for draft in drafts for store in draft.stores]
+        return registered_among(self.database, places)
 
     def _judged(self, draft: Draft, seen: _Seen, caller: Caller) -> RegisterResult | None:
         """The verdict on a draft by what is seen; none where it may be created."""

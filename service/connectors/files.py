@@ -21,6 +21,7 @@ from graph.errors import InvalidInput
 from graph.vocabulary import ReasonCode, VerificationLevel
 from service.connectors import port
 from service.connectors.port import (
+    MARKER,
     Claim,
     PurgeKind,
     ReadConsistency,
@@ -30,7 +31,6 @@ from service.connectors.port import (
     is_name,
 )
 
-MARKER: Final = ".sequela-store"
 _DRAFT: Final = ".sequela-draft-"
 PROFILE: Final = StoreProfile(
     addressing="a relative path below the root folder",

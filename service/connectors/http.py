@@ -25,7 +25,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final, Literal, TypeVar, cast
 
-from pydantic import Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 from pydantic.types import StrictBool, StrictStr
 
 from graph.clock import Clock, SystemClock
@@ -42,6 +42,7 @@ from service.connectors.port import (
     StoreUnavailable,
     batch_checked,
     is_name,
+    root_checked,
 )
 from service.connectors.secrets import secret
 
@@ -81,10 +82,10 @@ class Connection(port.Connection):
         return HttpConnector(self, root_id)
 
 
-class _Answer(port.BaseModel):
+class _Answer(BaseModel):
     """An answer of the store. Types are exact: no text for a boolean, no number for one."""
 
-    model_config = port.ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 class _Claims(_Answer):
@@ -238,9 +239,7 @@ class HttpConnector:
 
     def _root_checked(self) -> None:
         """An empty or foreign store is no proof of anything."""
-        found = self.root_id()
-        if found is None or (self._root_id is not None and found != self._root_id):
-            raise StoreUnavailable("this is not the store that was first used, or it bears no id")
+        root_checked(self.root_id(), self._root_id)
 
     def _call(self, method: str, route: str, content: object, form: type[Answer]) -> Answer:
         """One signed call and its answer, or nothing known."""

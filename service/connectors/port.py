@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, Protocol
+from typing import Annotated, Final, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from graph.errors import InvalidInput
 from graph.ids import is_encodable
 from graph.vocabulary import DerivativeOutcome, ReasonCode, VerificationLevel
+
+# The name under which a store whose places have names bears its root id.
+MARKER: Final = ".sequela-store"
 
 
 class StoreUnavailable(Exception):
@@ -179,3 +182,13 @@ def batch_checked(locators: Sequence[str], batch_max: int) -> None:
 def is_name(locator: str) -> bool:
     """Whether a text can be a key anywhere: not empty, encodable, without NUL."""
     return bool(locator) and "\0" not in locator and is_encodable(locator)
+
+
+def root_checked(found: str | None, expected: str | None) -> None:
+    """Refuse a store that bears no id, or another one than it bore when it was first used, where that is known.
+
+    Raises:
+        StoreUnavailable: it is not the store.
+    """
+    if found is None or (expected is not None and found != expected):
+        raise StoreUnavailable("this is not the store that was first used, or it was emptied")

@@ -27,6 +27,7 @@ from service.connectors.port import (
     StoreUnavailable,
     batch_checked,
     is_name,
+    root_checked,
 )
 from service.connectors.postgres_session import TableConnection, alone, open_engine, set_locally, sqlstate, told
 
@@ -301,8 +302,7 @@ class PostgresConnector:
         if not self._has_roots(connection):
             raise StoreUnavailable(f"the schema has no table {ROOT_TABLE}")
         facts = connection.execute(self._facts_query()).one()
-        if facts.root_id is None or (self._root_id is not None and facts.root_id != self._root_id):
-            raise StoreUnavailable("this is not the table that the store was first used with")
+        root_checked(facts.root_id, self._root_id)
         if facts.is_standby:
             raise StoreUnavailable("the server is a standby, which may lag behind")
         if facts.kind not in _TABLE_KINDS:

@@ -14,16 +14,16 @@ import base64
 import math
 import threading
 import uuid
-from collections.abc import Callable, Collection, Generator, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import nullcontext
 from typing import Any, Final, Literal, Self, cast
 
 from pydantic import Field, model_validator
 
-from graph.errors import InvalidInput, NotReady
+from graph.errors import InvalidInput
 from graph.vocabulary import ReasonCode, VerificationLevel
 from service.connectors import port
-from service.connectors.clients import client_library
+from service.connectors.clients import answered, client_library
 from service.connectors.port import (
     Claim,
     PurgeKind,
@@ -32,6 +32,7 @@ from service.connectors.port import (
     StoreUnavailable,
     batch_checked,
     is_name,
+    root_checked,
 )
 from service.connectors.secrets import secret
 
@@ -93,7 +94,7 @@ class QdrantConnector:
         self._models: Any = client_library("qdrant_client.models", "qdrant")
         # The embedded engine is not made for several threads.
         self._lock = nullcontext() if connection.path is None else threading.RLock()
-        with _answered():
+        with answered():
             self._client = _client(connection)
 
     @property
@@ -201,7 +202,7 @@ class QdrantConnector:
         """The points that a filter chooses, page by page."""
         offset: object = None
         for _ in range(PAGES_MAX):
-            with _answered(), self._lock:
+            with answered(), self._lock:
                 page, offset = self._client.scroll(
                     self._collection,
                     scroll_filter=chosen,
@@ -223,16 +224,14 @@ class QdrantConnector:
 
     def _done(self, call: Callable[[], Any]) -> None:
         """A change that is done; one that was only taken note of is not."""
-        with _answered(), self._lock:
+        with answered(), self._lock:
             status = call().status
         if status != self._models.UpdateStatus.COMPLETED:
             raise StoreUnavailable("the server took note of the change and has not done it")
 
     def _root_checked(self) -> None:
         """An empty or foreign collection is no proof of anything."""
-        found = self.root_id()
-        if found is None or (self._root_id is not None and found != self._root_id):
-            raise StoreUnavailable("this is not the store that was first used, or it bears no id")
+        root_checked(self.root_id(), self._root_id)
 
 
 def point_id(locator: str) -> str:
@@ -258,14 +257,3 @@ def _client(connection: Connection) -> Any:  # noqa: ANN401 - as above
     key = None if connection.api_key_variable is None else secret(connection.api_key_variable)
     seconds = math.ceil(connection.timeout_seconds)
     return client(url=connection.url, api_key=key, timeout=seconds, check_compatibility=False)
-
-
-@contextmanager
-def _answered() -> Generator[None]:
-    """Whatever the client raises means that the store did not answer; its messages bear payloads and are not passed on."""
-    try:
-        yield
-    except (StoreUnavailable, NotReady):
-        raise
-    except Exception as error:  # noqa: BLE001 - the client raises errors of three libraries, and ValueError
-        raise StoreUnavailable(f"the vector store did not answer: {type(error).__name__}") from None

@@ -26,6 +26,7 @@ from graph.errors import InvalidInput, NotReady
 from graph.vocabulary import ReasonCode, VerificationLevel
 from service.connectors import port
 from service.connectors.port import (
+    MARKER,
     Claim,
     PurgeKind,
     ReadConsistency,
@@ -33,10 +34,10 @@ from service.connectors.port import (
     StoreUnavailable,
     batch_checked,
     is_name,
+    root_checked,
 )
 from service.connectors.secrets import secret
 
-MARKER: Final = ".sequela-root"
 POOL_SIZE: Final = 8
 PAGE_KEYS: Final = 1_000
 LOOK_SECONDS: Final = 0.02
@@ -131,8 +132,7 @@ class RedisConnector:
             StoreUnavailable: the server did not answer.
         """
         with self._wire() as wire:
-            held = _sound(_exchange(wire, ("GET", self._marker))[0])
-        return held.decode(errors="replace") if isinstance(held, bytes) else None
+            return _root(_sound(_exchange(wire, ("GET", self._marker))[0]))
 
     def create(self, root_id: str) -> None:
         """Leave the id where there is none.
@@ -263,8 +263,7 @@ class RedisConnector:
             raise StoreUnavailable("the server is a replica, which may lag behind")
         if facts.get("cluster_enabled") != "0":
             raise StoreUnavailable("the server is part of a cluster, which this connector does not know")
-        if not isinstance(root, bytes) or (self._root_id is not None and root != self._root_id.encode()):
-            raise StoreUnavailable("this is not the store that was first used here, or it was emptied")
+        root_checked(_root(root), self._root_id)
         return facts.get("aof_enabled") == "1"
 
     @contextmanager
@@ -322,6 +321,10 @@ def _sound(reply: object) -> object:
     if isinstance(reply, ResponseError):
         raise reply
     return reply
+
+
+def _root(held: object) -> str | None:
+    return held.decode(errors="replace") if isinstance(held, bytes) else None
 
 
 def _claim(reply: object) -> Claim:

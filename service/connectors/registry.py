@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 import threading
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, Protocol, cast
 
@@ -16,11 +16,12 @@ from graph.errors import NotReady
 from graph.ids import Ids
 from graph.policy.model import Policy
 from graph.vocabulary import GRAPH_STORE, ReasonCode
+from service.connectors.clients import client_library
 from service.connectors.port import Claim, Connection, Connector, StoreProfile, StoreUnavailable
 
-# By the name in the policy and in the connections file: the module, and the extra that brings its client.
-CONNECTORS: Final[Mapping[str, tuple[str, str | None]]] = {
-    "files": ("service.connectors.files", None),
+# By the name in the policy and in the connections file: the module, and the extra that brings its client, if it needs one.
+CONNECTORS: Final[Mapping[str, tuple[str, str]]] = {
+    "files": ("service.connectors.files", ""),
     "http": ("service.connectors.http", "http"),
     "pgvector": ("service.connectors.pgvector", "postgres"),
     "postgres": ("service.connectors.postgres", "postgres"),
@@ -58,10 +59,7 @@ def _connection(store_id: str, entry: object) -> Connection:
     if kind not in CONNECTORS:
         raise _unusable(f"{store_id}.connector is none of: {', '.join(sorted(CONNECTORS))}")
     name, extra = CONNECTORS[str(kind)]
-    try:
-        module = cast("_Module", cast("object", importlib.import_module(name)))
-    except ModuleNotFoundError:
-        raise _unusable(f"{store_id} needs its client: install sequela[{extra}]") from None
+    module = cast("_Module", cast("object", client_library(name, extra)))
     try:
         return module.Connection.model_validate(entry)
     except ValidationError as error:
@@ -103,13 +101,14 @@ class PairedConnector:
         self._database = database
         self._ids = ids
         self._pairing = threading.Lock()
-        self._real: Connector | None = None
-        self._unpaired = connection.open(None)
+        self._is_paired = False
+        # One at a time: some stores, an embedded engine say, are open only once.
+        self._open = connection.open(None)
 
     @property
     def profile(self) -> StoreProfile:
         """What the store can do."""
-        return self._unpaired.profile
+        return self._open.profile
 
     def pair(self) -> Connector:
         """The connector to the store with its root.
@@ -118,16 +117,19 @@ class PairedConnector:
             StoreUnavailable: the store did not answer, or bears no id.
         """
         with self._pairing:
-            if self._real is None:
-                self._real = self._connection.open(self._known_root() or self._first_root())
-            return self._real
+            if not self._is_paired:
+                root_id = self._known_root() or self._first_root()
+                self._open.close()
+                self._open = self._connection.open(root_id)
+                self._is_paired = True
+            return self._open
 
     def _known_root(self) -> str | None:
         return self._database.read("get_store_root", storeId=self._store_id)[0].text_or_none("rootId")
 
     def _first_root(self) -> str:
-        self._unpaired.create(self._ids.new())
-        found = self._unpaired.root_id()
+        self._open.create(self._ids.new())
+        found = self._open.root_id()
         if found is None:
             raise StoreUnavailable("the store bears no id, and could not be given one")
         kept = self._database.write("merge_store_root", storeId=self._store_id, rootId=found)[0]
@@ -135,11 +137,11 @@ class PairedConnector:
 
     def root_id(self) -> str | None:
         """See `Connector`."""
-        return self._unpaired.root_id()
+        return self.pair().root_id()
 
     def create(self, root_id: str) -> None:
         """See `Connector`."""
-        self._unpaired.create(root_id)
+        self.pair().create(root_id)
 
     def write(self, locator: str, data: bytes) -> None:
         """See `Connector`."""
@@ -163,9 +165,14 @@ class PairedConnector:
 
     def close(self) -> None:
         """See `Connector`."""
-        self._unpaired.close()
-        if self._real is not None:
-            self._real.close()
+        self._open.close()
+
+
+def pair_if_there(connector: Connector) -> None:
+    """Pair a store that answers; one that does not is paired when it does."""
+    if isinstance(connector, PairedConnector):
+        with suppress(StoreUnavailable):
+            connector.pair()
 
 
 def _unusable(what: str) -> NotReady:

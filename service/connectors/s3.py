@@ -12,8 +12,8 @@ that it does not have; there, such keys mean nothing, and what a long listing ma
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Generator, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from email.utils import parsedate_to_datetime
 from os.path import commonprefix
@@ -24,8 +24,9 @@ from pydantic import Field
 from graph.errors import InvalidInput
 from graph.vocabulary import ReasonCode, VerificationLevel
 from service.connectors import port
-from service.connectors.clients import client_library
+from service.connectors.clients import answered, client_library
 from service.connectors.port import (
+    MARKER,
     Claim,
     PurgeKind,
     ReadConsistency,
@@ -33,10 +34,10 @@ from service.connectors.port import (
     StoreUnavailable,
     batch_checked,
     is_name,
+    root_checked,
 )
 from service.connectors.secrets import secret
 
-MARKER: Final = ".sequela-store"
 KEY_BYTES_MAX: Final = 1024
 DELETIONS_MAX: Final = 1000  # what DeleteObjects takes in one request
 _ROOT_BYTES_MAX: Final = 1024
@@ -138,7 +139,7 @@ class S3Connector:
         Raises:
             StoreUnavailable: the server did not answer, or has no such bucket.
         """
-        with _answered():
+        with answered():
             try:
                 reply = self._client.get_object(Bucket=self._bucket, Key=self._prefix + MARKER)
             except self._client.exceptions.NoSuchKey:
@@ -157,7 +158,7 @@ class S3Connector:
             StoreUnavailable: the server did not answer, or has no such bucket.
         """
         if self.root_id() is None:
-            with _answered():
+            with answered():
                 _quietly(
                     lambda: self._client.put_object(
                         Bucket=self._bucket, Key=self._prefix + MARKER, Body=root_id.encode(), IfNoneMatch="*"
@@ -177,7 +178,7 @@ class S3Connector:
         key = self._key(locator)
         refused = key is None
         if key is not None:
-            with _answered():
+            with answered():
                 refused = _quietly(
                     lambda: self._client.put_object(Bucket=self._bucket, Key=key, Body=data), "KeyTooLongError"
                 )
@@ -195,7 +196,7 @@ class S3Connector:
         self._root_checked()
         keys = [self._key(locator) for locator in locators]
         wanted = {key for key in keys if key is not None}
-        with _answered():
+        with answered():
             versions, uploads = self._found(_VERSIONS, wanted), self._found(_UPLOADS, wanted)
             claims = {key: _claim(versions[key], uploads[key]) for key in wanted}
             # A failure outweighs a lock: what is locked is only one part of what stays.
@@ -216,7 +217,7 @@ class S3Connector:
         self._root_checked()
         keys = [self._key(locator) for locator in locators]
         wanted = {key for key in keys if key is not None}
-        with _answered():
+        with answered():
             listings = [self._found(listing, wanted) for listing in (_VERSIONS, _UPLOADS)]
         return [key is not None and any(found[key].ids or not found[key].is_all for found in listings) for key in keys]
 
@@ -232,7 +233,7 @@ class S3Connector:
         self._root_checked()
         for listing in (_VERSIONS, _UPLOADS):
             last = self._prefix
-            with _answered():
+            with answered():
                 for page, _ in self._pages(listing, self._prefix):
                     for key, _ in page:
                         if key not in {last, self._prefix, self._prefix + MARKER}:
@@ -255,13 +256,9 @@ class S3Connector:
 
     def _root_checked(self) -> None:
         """An empty or foreign bucket is no proof of anything."""
-        found = self.root_id()
-        if found is None:
-            raise StoreUnavailable(f"the bucket has no {MARKER} below the prefix")
-        if self._root_id is not None and found != self._root_id:
-            raise StoreUnavailable("this is not the store that was first used")
+        root_checked(self.root_id(), self._root_id)
         if self._keeps_paths is None:
-            with _answered():
+            with answered():
                 self._keeps_paths = self._serves(f"/{self._prefix}{MARKER}")
 
     def _serves(self, key: str) -> bool:
@@ -324,7 +321,7 @@ class S3Connector:
 
     def _refusal(self, key: str, version: str) -> Claim:
         """Why a version stayed: a lock that is in force, or something else."""
-        with _answered():
+        with answered():
             reply: Any = {}
             asked = {"Bucket": self._bucket, "Key": key, "VersionId": version}
             if _quietly(lambda: reply.update(self._client.head_object(**asked)), "400", "403", "404", "405"):
@@ -386,14 +383,3 @@ def _quietly(call: Callable[[], object], *codes: str) -> bool:
             return True
         raise
     return False
-
-
-@contextmanager
-def _answered() -> Generator[None]:
-    """Whatever the client raises means that the store did not answer; its messages bear keys and are not passed on."""
-    try:
-        yield
-    except StoreUnavailable:
-        raise
-    except Exception as error:  # noqa: BLE001 - the client raises errors of four libraries
-        raise StoreUnavailable(f"the object store did not answer: {type(error).__name__}") from None

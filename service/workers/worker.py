@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import groupby
@@ -16,7 +15,7 @@ from graph.propagation.closure import chunks
 from graph.propagation.work import NOTHING_COMPLETED, UNANSWERED, Answer, Completed, DueOutcome, Lease, Work, judge
 from service.bootstrap import Application
 from service.connectors.port import Claim, Connector, StoreUnavailable
-from service.connectors.registry import PairedConnector
+from service.connectors.registry import pair_if_there
 from service.telemetry import EventLog, event_log, exception_fields
 
 IDLE_SECONDS: Final = 0.5
@@ -77,10 +76,9 @@ class Worker:
         Calls go out as large as the store takes them, and only as long as the lease is fresh: what is left is due still.
         """
         due = self.work.due(store_id, shard)
-        if due and isinstance(connector, PairedConnector):
+        if due:
             # Before anything is begun: pairing asks the database, whose silence says nothing of the store.
-            with suppress(StoreUnavailable):
-                connector.pair()
+            pair_if_there(connector)
         lease = self.work.claim(store_id, shard, self.holder) if due else None
         if lease is None:
             return 0

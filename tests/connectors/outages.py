@@ -6,12 +6,15 @@ A connector's tests give a `Server` for its store, and run `CONFORMANCE_CASES` a
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Final, Protocol
 
 import pytest
 
-from service.connectors.conformance import StoreUnderTest
+from graph.errors import InvalidInput
+from service.connectors.conformance import CONFORMANCE_CASES, PromiseBroken, StoreUnderTest
 from service.connectors.port import Claim, Connector, StoreUnavailable
+from tests.connectors.doubles import LyingConnector
 
 FOLDER: Final = "tenant-a"
 
@@ -48,6 +51,19 @@ class Server(Protocol):
 def under_test(server: Server) -> StoreUnderTest:
     """What the conformance cases run on."""
     return StoreUnderTest(server.connector, server, FOLDER)
+
+
+def broken_by_a_liar(server: Server) -> list[str]:
+    """The promises that a connector breaks which says that it deletes, and does not."""
+    store = under_test(server)
+    liar = replace(store, connector=LyingConnector(store.connector))
+    broken: list[str] = []
+    for case in CONFORMANCE_CASES:
+        try:
+            case(liar)
+        except (PromiseBroken, InvalidInput):
+            broken.append(case.__name__)
+    return broken
 
 
 def never_takes_silence_for_absence(server: Server) -> None:

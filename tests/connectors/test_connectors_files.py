@@ -5,17 +5,17 @@ from __future__ import annotations
 import os
 import shutil
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
 from graph.errors import InvalidInput
-from service.connectors.conformance import CONFORMANCE_CASES, PromiseBroken
+from service.connectors.conformance import CONFORMANCE_CASES
 from service.connectors.files import MARKER, FilesConnector
 from service.connectors.port import Claim, StoreUnavailable
 from tests.connectors.doubles import LyingConnector, ThrowingConnector
-from tests.connectors.outages import OUTAGE_CASES, under_test
+from tests.connectors.outages import OUTAGE_CASES, broken_by_a_liar, under_test
 
 OUTSIDE = [
     "",
@@ -102,14 +102,7 @@ def test_what_leaves_the_root_means_nothing(files, locator):
 
 
 def test_a_connector_that_deletes_nothing_does_not_pass(files):
-    store = under_test(files)
-    liar = replace(store, connector=LyingConnector(store.connector))
-    caught = []
-    for case in CONFORMANCE_CASES:
-        try:
-            case(liar)
-        except PromiseBroken:
-            caught.append(case.__name__)
+    caught = broken_by_a_liar(files)
     assert "deletes_and_verifies" in caught
     assert len(caught) >= 8
 

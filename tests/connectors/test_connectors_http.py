@@ -8,18 +8,17 @@ import json
 import threading
 from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import pytest
 from pydantic import ValidationError
 
 from graph.errors import InvalidInput, NotReady
-from service.connectors.conformance import CONFORMANCE_CASES, PromiseBroken
+from service.connectors.conformance import CONFORMANCE_CASES
 from service.connectors.http import ANSWER_BYTES_MAX, Connection
 from service.connectors.port import Claim, Connector, ReadConsistency, StoreUnavailable
-from tests.connectors.doubles import LyingConnector
 from tests.connectors.http_store import HttpStore, send
-from tests.connectors.outages import OUTAGE_CASES, under_test
+from tests.connectors.outages import OUTAGE_CASES, broken_by_a_liar, under_test
 from tests.support.proxy import CuttingProxy
 
 KEY = b"a key of thirty-two bytes, or so"
@@ -91,14 +90,7 @@ def test_it_keeps_the_promises_of_a_connector_without_its_store(case, http):
 
 
 def test_a_connector_that_deletes_nothing_does_not_pass(http):
-    store = under_test(http)
-    liar = replace(store, connector=LyingConnector(store.connector))
-    caught = []
-    for case in CONFORMANCE_CASES:
-        try:
-            case(liar)
-        except PromiseBroken:
-            caught.append(case.__name__)
+    caught = broken_by_a_liar(http)
     assert len(caught) >= 8
 
 

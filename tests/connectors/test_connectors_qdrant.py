@@ -8,7 +8,7 @@ import sqlite3
 import uuid
 from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,12 +16,11 @@ import pytest
 from pydantic import ValidationError
 from qdrant_client import QdrantClient, models
 
-from service.connectors.conformance import CONFORMANCE_CASES, PromiseBroken
+from service.connectors.conformance import CONFORMANCE_CASES
 from service.connectors.port import Claim, PurgeKind, StoreUnavailable
 from service.connectors.qdrant import PAGE_POINTS, PROFILE, ROOT_POINT, Connection, QdrantConnector, point_id
-from tests.connectors.doubles import LyingConnector
 from tests.connectors.object_servers import free_ports
-from tests.connectors.outages import OUTAGE_CASES, under_test
+from tests.connectors.outages import OUTAGE_CASES, broken_by_a_liar, under_test
 
 VECTOR = [0.1, 0.2, 0.3, 0.4]
 
@@ -79,14 +78,7 @@ def test_it_keeps_the_promises_of_a_connector_without_its_store(case, qdrant):
 
 
 def test_a_connector_that_deletes_nothing_does_not_pass(qdrant):
-    store = under_test(qdrant)
-    liar = replace(store, connector=LyingConnector(store.connector))
-    caught = []
-    for case in CONFORMANCE_CASES:
-        try:
-            case(liar)
-        except PromiseBroken:
-            caught.append(case.__name__)
+    caught = broken_by_a_liar(qdrant)
     assert len(caught) >= 8
 
 

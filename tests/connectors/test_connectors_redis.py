@@ -202,7 +202,7 @@ def test_a_replica_and_a_cluster_are_refused(keys):
 
 
 def test_a_key_that_the_role_may_not_touch_holds_back_no_other(keys):
-    keys.raw.execute_command("ACL", "SETUSER", "limited", "on", ">pw", "+@all", "~*:a*", "~*root")
+    keys.raw.execute_command("ACL", "SETUSER", "limited", "on", ">pw", "+@all", "~*:a*", "~*" + MARKER)
     connector = keys.other(url=keys.server.url().replace("redis://", "redis://limited:pw@"))
     for name in ("a1", "b1", "a2"):
         keys.put(name, b"data")

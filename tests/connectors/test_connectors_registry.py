@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import json
 import re
+from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import get_args
@@ -15,6 +17,7 @@ from service.connectors import port, registry
 from service.connectors.files import Connection, FilesConnector
 from service.connectors.port import StoreUnavailable
 from service.connectors.registry import CONNECTORS, PairedConnector, check_connections, read_connections
+from tests.connectors.doubles import Passing
 
 
 def written(tmp_path, text: str | bytes):
@@ -65,7 +68,7 @@ def test_every_connector_has_its_module_and_names_itself(kind):
 def test_the_table_of_connectors_is_that_of_the_registry():
     text = Path(registry.__file__).with_name("README.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `(\w+)` \|(?: `(\w+)`)? \|", text, re.MULTILINE)
-    assert {kind: extra or None for kind, extra in rows} == {kind: extra for kind, (_, extra) in CONNECTORS.items()}
+    assert dict(rows) == {kind: extra for kind, (_, extra) in CONNECTORS.items()}
 
 
 def test_a_client_that_is_not_installed_is_named(tmp_path, monkeypatch):
@@ -120,3 +123,34 @@ def test_a_store_that_does_not_answer_at_the_start_is_paired_when_it_does(applic
     for paired in (store, later):
         with pytest.raises(StoreUnavailable):
             paired.present(["tenant-a/copy"])
+
+
+@pytest.mark.req("DEL-25")
+def test_a_store_that_only_one_client_may_open_is_paired_too(application, tmp_path):
+    """The connector of before the pairing is closed before the one with the root is opened."""
+    application.database.administer("MERGE (s:Store {storeId: 'summary_artifacts'}) REMOVE s.rootId")
+    given = {"connector": "qdrant", "collection": "copies", "path": str(tmp_path / "engine")}
+    connection = read_connections(written(tmp_path, json.dumps({"summary_artifacts": given})))["summary_artifacts"]
+    made = connection.open(None)
+    made._client.create_collection("copies", {})
+    made.close()
+    store = PairedConnector("summary_artifacts", connection, application.database, application.ids)
+    store.write("tenant-a/copy", b"a copy")
+    assert store.delete(["tenant-a/copy"]) == [port.Claim.DELETED]
+    assert store.present(["tenant-a/copy"]) == [False]
+    store.close()
+
+
+def test_stores_are_let_go_of_at_the_end(application):
+    closed: list[str] = []
+
+    class Watched(Passing):
+        def close(self) -> None:
+            closed.append("files")
+
+    with closing(replace(application)) as other:
+        other.__dict__["connectors"] = {"files": Watched(application.connectors["files"])}
+        assert closed == []
+    assert closed == ["files"]
+    replace(application).close()
+    assert closed == ["files"]
