@@ -21,12 +21,11 @@ from graph.clock import Clock
 from graph.database.database import Database, Statements
 from graph.database.journal import FileJournal
 from graph.database.journaling import journaled
+from graph.deletion.conclude import Conclusion
 from graph.deletion.idempotency import key_reused, result_under_key
 from graph.deletion.ledger import Ledger, Stored, move_request, no_request
 from graph.deletion.model import DeletionInput, OutcomePage, Preview, RequestView
 from graph.deletion.plan import plan_deletion
-from graph.deletion.receipt import OutcomeCount, build_receipt
-from graph.deletion.rules import terminal_state
 from graph.deletion.scope import Scope, may_request, not_theirs, resolve_scope, scope_key
 from graph.errors import Conflict, InvalidInput, NotFound
 from graph.ids import IdentityKeys, Ids
@@ -34,13 +33,12 @@ from graph.paging import cursor_after, id_before
 from graph.policy.model import Policy
 from graph.propagation.closure import Progress, fence_closure
 from graph.propagation.reach import Reach
-from graph.propagation.settle import Cause, Settler, enter_exceptions, exception_entry
+from graph.propagation.settle import Cause, Settler
 from graph.vocabulary import (
-    DELETION_STATES_COMPLETE,
+    DELETION_STATES_RUNNING,
     DELETION_STATES_TERMINAL,
     GRAPH_STORE,
     DeletionState,
-    DerivativeOutcome,
     JournalEntryKind,
     ReasonCode,
     Role,
@@ -49,9 +47,7 @@ from graph.vocabulary import (
 OUTCOME_PAGE_MAX: Final = 10_000
 UNFINISHED_MAX: Final = 1_000
 _READERS: Final = (Role.PRIVACY, Role.AUDITOR, Role.OPERATOR, Role.SOURCE_OWNER)
-_RUNNING: Final = (DeletionState.CONTENT_REMOVED, DeletionState.PROPAGATING, DeletionState.RETRYING)
-_UNFINISHED: Final = (DeletionState.RECEIVED, DeletionState.AUTHENTICATED, *_RUNNING)
-_REOPENED: Final = (*_RUNNING, *sorted(DELETION_STATES_COMPLETE), DeletionState.CLOSED_WITH_OWNED_FAILURES)
+_UNFINISHED: Final = (DeletionState.RECEIVED, DeletionState.AUTHENTICATED, *DELETION_STATES_RUNNING)
 
 
 @dataclass(frozen=True)
@@ -70,6 +66,11 @@ class Deletions:
     def ledger(self) -> Ledger:
         """Requests and outcomes in the graph."""
         return Ledger(self.database, self.policy.store(GRAPH_STORE).verification_level.value)
+
+    @cached_property
+    def conclusion(self) -> Conclusion:
+        """How requests end."""
+        return Conclusion(self.database, self.policy, self.clock, self.ledger)
 
     def preview(self, request: DeletionInput, caller: Caller) -> Preview:
         """What the request would do now; refused like the request itself."""
@@ -159,33 +160,8 @@ class Deletions:
         return self.settler.settle(self._cause(stored), again, again)
 
     def conclude(self, request_id: str) -> None:
-        """End the request if all is settled: read back what the outcomes say, judge, and issue the receipt.
-
-        Nothing happens while an outcome is pending, and nothing where it has ended in this very state before.
-        """
-        stored = self.ledger.load(request_id)
-        counts = self.ledger.counts(request_id)
-        view = self.ledger.view(stored, counts)
-        if view.pending:
-            failed = view.counts[DerivativeOutcome.FAILED] > view.owned_failures
-            self.ledger.wait(request_id, _REOPENED, DeletionState.RETRYING if failed else DeletionState.PROPAGATING)
-            return
-        # A clock that was set back makes no request end before it was received.
-        now = max(self.clock.now(), stored.received_at)
-        if self._verify(stored, now):
-            counts = self.ledger.counts(request_id)
-            view = self.ledger.view(stored, counts)
-        state = terminal_state(view)
-        if state is None or state is stored.state or stored.reason is not None:
-            return
-        self.database.write(
-            "mark_request_finished",
-            requestId=request_id,
-            state=state,
-            at=now,
-            receipt=self._receipt(stored, view, counts, state, now).decode(),
-            expectedOutcomes=sum(view.counts.values()),
-        )
+        """End the request if all of it is settled; see `Conclusion.conclude`."""
+        self.conclusion.conclude(request_id)
 
     def view(self, request_id: str, caller: Caller) -> RequestView:
         """A request as it stands.
@@ -337,47 +313,8 @@ class Deletions:
         lost = self.ledger.not_enumerable(identities)
         if lost or stored.reason is not None:
             changes: dict[str, object] = {"reason": ReasonCode.DOWNSTREAM_NOT_ENUMERABLE if lost else None}
-            self.ledger.move(stored.request_id, _RUNNING, DeletionState.PROPAGATING, changes)
+            self.ledger.move(stored.request_id, DELETION_STATES_RUNNING, DeletionState.PROPAGATING, changes)
         return lost == 0
-
-    def _verify(self, stored: Stored, now: int) -> bool:
-        """Read back what the outcomes say; answers whether some were not so and have become failures."""
-        return self.database.transact("verify", lambda statements: self._read_back(statements, stored, now))
-
-    def _read_back(self, statements: Statements, stored: Stored, now: int) -> bool:
-        """Failures and their ledger entries in one transaction: the next reading back passes over what has failed."""
-        owner_id = self.policy.store(GRAPH_STORE).owner_id
-        rows = statements.run("mark_outcomes_verified", requestId=stored.request_id, ownerId=owner_id, at=now)
-        entries = [
-            exception_entry(
-                outcome_id=failed,
-                tenant_id=stored.tenant_id,
-                request_id=stored.request_id,
-                store=GRAPH_STORE,
-                reason=ReasonCode.VERIFICATION_FAILED,
-                owner_id=owner_id,
-                policy_ref=stored.policy_id,
-                now=now,
-            )
-            for failed in rows[0].texts("failed")
-        ]
-        enter_exceptions(statements, entries)
-        return bool(entries)
-
-    def _receipt(
-        self, stored: Stored, view: RequestView, counts: Sequence[OutcomeCount], state: DeletionState, now: int
-    ) -> bytes:
-        return build_receipt(
-            view=view,
-            sequence=stored.receipt_sequence + 1,
-            previous=stored.receipt,
-            state=state,
-            finished_at=now,
-            policy=self.policy,
-            counts=counts,
-            failures=self.ledger.failures(view.request_id) if view.counts[DerivativeOutcome.FAILED] else [],
-            outcomes_digest=self.ledger.outcomes_digest(view.request_id, sum(count.number for count in counts)),
-        )
 
     def _cause(self, stored: Stored) -> Cause:
         return Cause(
